@@ -1,0 +1,29 @@
+# Two commands do everything: `make demo` shows what Trifold does, `make test` checks it.
+# Both build their own environment in .venv from the locked versions in constraints.txt.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint types clean
+
+demo: .venv/installed
+	$(BIN)/python experiments/demo.py
+
+test: lint types
+	$(BIN)/python -m pytest -q -n 2
+
+lint: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/installed
+	$(BIN)/mypy
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Trifold needs Python 3.11 or newer; try make PYTHON=python3.11")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv

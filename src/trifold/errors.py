@@ -1,0 +1,25 @@
+"""The one error that a user sees: what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+
+class TrifoldError(Exception):
+    """Something that the user can mend. It is shown without a traceback.
+
+    >>> print(TrifoldError("no problems found", place="problems/", remedy="put .pddl files there"))
+    no problems found
+      in: problems/
+      try: put .pddl files there
+    """
+
+    def __init__(self, message: str, *, place: str | None = None, remedy: str | None = None) -> None:
+        super().__init__(message)
+        self.message, self.place, self.remedy = message, place, remedy
+
+    def __str__(self) -> str:
+        lines = [self.message]
+        if self.place:
+            lines.append(f"  in: {self.place}")
+        if self.remedy:
+            lines.append(f"  try: {self.remedy}")
+        return "\n".join(lines)
