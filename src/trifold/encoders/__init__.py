@@ -1,0 +1,33 @@
+"""Encoders map structures over objects to the structures that networks and colourings read."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from torch import Tensor
+
+from trifold.encoders.chunks import encode_all, encode_chunks
+from trifold.encoders.pairs import TRIANGLE, Pairs
+from trifold.encoders.plain import Plain
+from trifold.structures import Signature, Structures
+
+
+class Encoder(Protocol):
+    """A map from structures over objects to encoded structures, for whole batches on any device."""
+
+    @property
+    def label(self) -> str:
+        """The name of the network in the paper that this encoder makes of an R-GNN."""
+
+    def signature(self, objects: Signature) -> Signature:
+        """The signature of the encoded structures."""
+
+    def __call__(self, structures: Structures) -> Structures: ...
+
+    def message_rows(self, structures: Structures) -> Tensor:
+        """(structures,) how many messages a layer sends in each encoded structure, without encoding it."""
+
+
+ENCODERS = {"plain": Plain, "pairs": Pairs}
+
+__all__ = ["ENCODERS", "TRIANGLE", "Encoder", "Pairs", "Plain", "encode_all", "encode_chunks"]

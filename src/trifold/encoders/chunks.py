@@ -1,0 +1,44 @@
+"""Encoding in pieces of bounded size: for data sets larger than a batch and states larger than expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import torch
+
+from trifold.structures import Structures, concatenate
+
+if TYPE_CHECKING:
+    from trifold.encoders import Encoder
+
+MAX_CELLS = 2**24
+"""How many pairs of objects one piece may have, live or not, before its message rows are counted."""
+
+
+def encode_chunks(encoder: Encoder, structures: Structures, max_rows: int) -> Iterator[Structures]:
+    """Encode structures piece by piece, in order, each piece with at most ``max_rows`` messages a layer.
+
+    A single structure with more messages than that is a piece of its own: memory is bounded by the largest structure.
+    """
+    cells = structures.element_counts**2
+    for start, end in _pieces(cells, MAX_CELLS):
+        piece = structures.take(torch.arange(start, end))
+        for first, last in _pieces(encoder.message_rows(piece), max_rows):
+            yield encoder(piece.take(torch.arange(first, last)))
+
+
+def encode_all(encoder: Encoder, structures: Structures, max_rows: int = 2**22) -> Structures:
+    """Encode any number of structures, without the memory that doing it at once would take."""
+    return concatenate(list(encode_chunks(encoder, structures, max_rows)))
+
+
+def _pieces(costs: torch.Tensor, budget: int) -> Iterator[tuple[int, int]]:
+    """Cut 0 … n into consecutive ranges whose costs add up to at most the budget, or that hold one item."""
+    totals = torch.cumsum(costs, 0).cpu()
+    start, spent = 0, 0
+    while start < len(totals):
+        end = int(torch.searchsorted(totals, spent + budget, right=True))
+        end = max(end, start + 1)
+        yield start, end
+        start, spent = end, int(totals[end - 1])

@@ -1,0 +1,99 @@
+"""The encoder ``pairs`` builds A_t(S) as the paper defines it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import batches, from_naive, naive_pairs, naive_structures, random_structures, related, to_naive
+
+from trifold.encoders import TRIANGLE, Pairs, Plain, encode_all, encode_chunks
+from trifold.errors import TrifoldError
+
+LEVELS = [0, 1, 2, 3, math.inf]
+
+
+def decode(encoded):
+    """Encoded structures as sets of atoms over pairs of objects."""
+    result, start = [], 0
+    for n, atoms in to_naive(encoded):
+        pairs = [tuple(pair) for pair in encoded.pairs[start : start + n].tolist()]
+        result.append((pairs, {(name, tuple(pairs[i] for i in args)) for name, args in atoms}))
+        start += n
+    return result
+
+
+@pytest.mark.parametrize("t", LEVELS)
+@given(naive=batches)
+def test_equals_the_definition(t, naive):
+    for (pairs, atoms), structure in zip(decode(Pairs(t)(from_naive(naive))), naive, strict=True):
+        assert atoms == naive_pairs(structure, t)
+        live = {pair for _, args in atoms for pair in args}
+        assert set(pairs) == live and len(pairs) == len(live)
+
+
+@pytest.mark.parametrize("t", LEVELS)
+def test_equals_the_definition_on_larger_structures(t):
+    naive = random_structures(count=5, objects=12, atoms=16, seed=3)
+    for (_, atoms), structure in zip(decode(Pairs(t)(from_naive(naive))), naive, strict=True):
+        assert atoms == naive_pairs(structure, t)
+
+
+@given(naive_structures())
+def test_more_compositions_with_every_t(structure):
+    levels = [decode(Pairs(t)(from_naive([structure])))[0][1] for t in LEVELS]
+    assert all(low <= high for low, high in zip(levels, levels[1:], strict=False))
+
+
+@given(naive_structures())
+def test_infinity_is_the_fixed_point(structure):
+    n = structure[0]
+    assert related(structure, math.inf) == related(structure, 2 + n.bit_length())
+    far, infinite = (decode(Pairs(t)(from_naive([structure])))[0] for t in (2 + n.bit_length(), math.inf))
+    assert far == infinite
+
+
+@pytest.mark.parametrize("t", LEVELS)
+@given(naive=batches)
+def test_rows_are_counted_before_they_are_built(t, naive):
+    for encoder in (Pairs(t), Plain()):
+        structures = from_naive(naive)
+        assert encoder.message_rows(structures).tolist() == encoder(structures).message_rows().tolist()
+
+
+@pytest.mark.parametrize("encoder", [Plain(), Pairs(1), Pairs(2)])
+@given(naive=batches, budget=st.integers(1, 200))
+def test_chunks_give_what_the_whole_gives(encoder, naive, budget):
+    structures = from_naive(naive)
+    whole = encoder(structures)
+    chunks = list(encode_chunks(encoder, structures, budget))
+    assert all(len(chunk) == 1 or int(chunk.message_rows().sum()) <= budget for chunk in chunks)
+    assert to_naive(encode_all(encoder, structures, budget)) == to_naive(whole)
+
+
+def test_too_many_triangles_raise_before_they_are_built():
+    structures = from_naive([(40, {("edge", (0, o)) for o in range(40)})])
+    with pytest.raises(TrifoldError, match=r"R-GNN\[1\] needs 1,75\d triangles .* limit of 1,000"):
+        Pairs(1, max_triangles=1000)(structures)
+
+
+@pytest.mark.parametrize("t", [-1, 0.5, math.nan])
+def test_t_is_a_whole_number_or_infinity(t):
+    with pytest.raises(TrifoldError, match="t is 0, 1, 2"):
+        Pairs(t)
+
+
+def test_plain_reads_out_every_object():
+    encoded = Plain()(from_naive([(2, {("edge", (0, 1))}), (3, set())]))
+    assert to_naive(encoded)[1] == (3, {("@readout", (o,)) for o in range(3)})
+
+
+def test_pairs_of_a_connected_structure_are_all_pairs_at_infinity():
+    chain = from_naive([(6, {("edge", (o, o + 1)) for o in range(5)})])
+    encoded = Pairs(math.inf)(chain)
+    assert encoded.element_counts.tolist() == [36]
+    assert encoded.atoms(TRIANGLE).shape == (6**3, 3)
+    assert encoded.arguments.dtype == torch.uint8
