@@ -1,0 +1,60 @@
+"""Which architecture a model has: a choice of encoder and sizes, stored as JSON with the weights."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from trifold.encoders import ENCODERS, Encoder, Pairs
+from trifold.errors import TrifoldError
+from trifold.nn import SHARPNESS
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The architecture; its defaults are the paper's R-GNN[1].
+
+    encoder    "plain" for R-GNN, "pairs" for R-GNN[t]
+    t          0, 1, 2, … or inf, for "pairs"
+    dim        k, the width of an embedding
+    layers     L
+    sharpness  of the smooth maximum
+
+    >>> ModelConfig(t=2).label, ModelConfig(encoder="plain").label
+    ('R-GNN[2]', 'R-GNN')
+    """
+
+    encoder: str = "pairs"
+    t: float = 1
+    dim: int = 64
+    layers: int = 30
+    sharpness: float = SHARPNESS
+
+    def __post_init__(self) -> None:
+        if self.encoder not in ENCODERS:
+            raise TrifoldError(f"there is no encoder {self.encoder!r}", remedy=f"one of {', '.join(ENCODERS)}")
+        if self.dim < 1 or self.layers < 0:
+            raise TrifoldError(f"dim {self.dim} and layers {self.layers} make no network", remedy="use positive sizes")
+        self.build_encoder()
+
+    def build_encoder(self) -> Encoder:
+        return Pairs(self.t) if self.encoder == "pairs" else ENCODERS[self.encoder]()
+
+    @property
+    def label(self) -> str:
+        """The architecture's name in the paper."""
+        return self.build_encoder().label
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"t": "inf" if self.t == math.inf else int(self.t)}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> ModelConfig:
+        known = {field.name for field in fields(cls)}
+        if unknown := sorted(set(values) - known):
+            raise TrifoldError(
+                f"the model uses options that this version does not know: {', '.join(unknown)}",
+                remedy="install a newer trifold",
+            )
+        return cls(**values | {"t": float(values.get("t", 1))})

@@ -1,0 +1,194 @@
+"""A trained value function together with all that is needed to use it on any problem of its domain."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from trifold.encoders import Encoder, encode_chunks
+from trifold.errors import TrifoldError
+from trifold.model import checkpoint
+from trifold.model.config import ModelConfig
+from trifold.model.network import ValueNetwork
+from trifold.structures import READOUT, Relation, Signature, Structures
+
+if TYPE_CHECKING:
+    from trifold.pddl import Problem, State
+
+MAX_ROWS = 2**19
+"""Messages that one layer may send at once during inference: 2**19 rows of 64 floats are 128 MiB."""
+
+
+class UntrainedRelation(UserWarning):
+    """A state has atoms of a relation that no training state had: the model cannot see them."""
+
+
+@dataclass
+class Model:
+    """A value function V for every problem of a domain.
+
+    config          the architecture
+    signature       of structures over objects: the domain's predicates, types and goal relations
+    domain_text     the domain's PDDL, so that problems can be read without it
+    training_atoms  how many atoms of each encoded relation the training data had; those with none have no parameters
+    network         the weights
+    provenance      how the model came to be: data, settings, versions
+
+    >>> import trifold
+    >>> model = trifold.Model.load("model.safetensors")             # doctest: +SKIP
+    >>> problem = trifold.load_problem(model.domain, "p.pddl")      # doctest: +SKIP
+    >>> model.values([problem.initial_state])                       # doctest: +SKIP
+    tensor([7.9...])
+    """
+
+    config: ModelConfig
+    signature: Signature
+    domain_text: str
+    training_atoms: dict[str, int]
+    network: ValueNetwork
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.encoder: Encoder = self.config.build_encoder()
+        self._warned: set[str] = set()
+
+    @classmethod
+    def fresh(
+        cls,
+        config: ModelConfig,
+        signature: Signature,
+        domain_text: str,
+        training_atoms: dict[str, int],
+        seed: int,
+    ) -> Model:
+        """An untrained model for a domain, with parameters for the relations that occur in the training data."""
+        network = ValueNetwork.seeded(trained_relations(config, signature, training_atoms), config, seed)
+        return cls(config, signature, domain_text, training_atoms, network)
+
+    @property
+    def name(self) -> str:
+        return self.config.label
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.network.parameters()).device
+
+    @property
+    def domain(self) -> Any:
+        """The domain that the model was trained on, read from the model's own PDDL."""
+        from trifold.pddl import load_domain
+
+        return load_domain(self.domain_text)
+
+    def to(self, device: torch.device | str) -> Model:
+        self.network.to(device)
+        return self
+
+    def values(self, states: Sequence[State], *, max_rows: int = MAX_ROWS) -> Tensor:
+        """V of each state, evaluated together, in chunks of at most ``max_rows`` messages a layer.
+
+        Shapes: → (states,), on the CPU. The states may belong to different problems of the domain.
+        """
+        values = torch.empty(len(states))
+        by_problem: dict[int, list[int]] = {}
+        for i, state in enumerate(states):
+            by_problem.setdefault(id(state.problem), []).append(i)
+        for indices in by_problem.values():
+            structures = states[indices[0]].problem.structures([states[i] for i in indices])
+            values[indices] = self.structure_values(structures, max_rows=max_rows)
+        return values
+
+    @torch.inference_mode()
+    def structure_values(self, structures: Structures, *, max_rows: int = MAX_ROWS) -> Tensor:
+        """V of each structure over objects. Shapes: → (structures,), on the CPU."""
+        if structures.signature != self.signature:
+            raise TrifoldError(_difference(self.signature, structures.signature), remedy="use the model's own domain")
+        self._warn_untrained(structures)
+        chunks = encode_chunks(self.encoder, structures.to(self.device), max_rows)
+        return torch.cat([torch.empty(0), *(self.network(chunk).cpu() for chunk in chunks)])
+
+    def check(self, problem: Problem) -> list[str]:
+        """What a user should know before the model is used on a problem; raises if the model is of another domain."""
+        if problem.domain.signature != self.signature:
+            raise TrifoldError(
+                _difference(self.signature, problem.domain.signature),
+                remedy="give a model of this domain, or leave --domain out: the model carries its own",
+            )
+        names = self._untrained(problem.structures([problem.initial_state]))
+        return [_untrained_message(name) for name in names]
+
+    def save(self, path: Path | str) -> None:
+        """Write the model to one safetensors file, whole or not at all."""
+        checkpoint.write(
+            Path(path),
+            {name: weight.detach().cpu() for name, weight in self.network.state_dict().items()},
+            {
+                "kind": "model",
+                "config": self.config.to_json(),
+                "signature": [list(relation) for relation in self.signature],
+                "domain": self.domain_text,
+                "training_atoms": self.training_atoms,
+                "provenance": self.provenance,
+            },
+        )
+
+    @classmethod
+    def load(cls, path: Path | str, device: torch.device | str = "cpu") -> Model:
+        """Read a model file. Nothing in it is executed."""
+        tensors, header = checkpoint.read(Path(path), kind="model")
+        try:
+            config = ModelConfig.from_json(header["config"])
+            signature = Signature.of((name, arity) for name, arity in header["signature"])
+            network = ValueNetwork(trained_relations(config, signature, header["training_atoms"]), config)
+            network.load_state_dict(tensors)
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise TrifoldError(
+                "the model file is damaged: its weights and its header do not fit together",
+                place=str(path),
+                remedy="get the file again, or train the model again",
+            ) from error
+        model = cls(
+            config, signature, header["domain"], header["training_atoms"], network, header.get("provenance", {})
+        )
+        return model.to(device)
+
+    def _untrained(self, structures: Structures) -> list[str]:
+        """The relations that these structures have atoms of and the training data had not."""
+        present = structures.atom_counts.sum(1).tolist()
+        return [
+            name
+            for (name, _), count in zip(structures.signature, present, strict=True)
+            if count and not self.training_atoms.get(name)
+        ]
+
+    def _warn_untrained(self, structures: Structures) -> None:
+        for name in self._untrained(structures):
+            if name not in self._warned:
+                self._warned.add(name)
+                warnings.warn(_untrained_message(name), UntrainedRelation, stacklevel=4)
+
+
+def trained_relations(config: ModelConfig, signature: Signature, training_atoms: dict[str, int]) -> list[Relation]:
+    """The encoded relations that get parameters: those with atoms in the training data, the readout aside."""
+    encoded = config.build_encoder().signature(signature)
+    return [relation for relation in encoded if relation.name != READOUT and training_atoms.get(relation.name)]
+
+
+def _untrained_message(name: str) -> str:
+    return f"no training state had an atom of {name}: the model ignores such atoms"
+
+
+def _difference(ours: Signature, theirs: Signature) -> str:
+    mine, other = set(ours), set(theirs)
+    parts = []
+    if missing := sorted(mine - other):
+        parts.append("only the model has " + ", ".join(f"{name}/{arity}" for name, arity in missing))
+    if extra := sorted(other - mine):
+        parts.append("only the domain has " + ", ".join(f"{name}/{arity}" for name, arity in extra))
+    return "the model does not fit the domain: " + "; ".join(parts or ["their relations are in another order"])
