@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import batches, from_naive, naive_pairs, naive_structures, random_structures, related, to_naive
 
+from oracles import batches, from_naive, naive_pairs, naive_structures, random_structures, related, to_naive
 from trifold.encoders import TRIANGLE, Pairs, Plain, encode_all, encode_chunks
 from trifold.errors import TrifoldError
 
@@ -45,7 +46,7 @@ def test_equals_the_definition_on_larger_structures(t):
 @given(naive_structures())
 def test_more_compositions_with_every_t(structure):
     levels = [decode(Pairs(t)(from_naive([structure])))[0][1] for t in LEVELS]
-    assert all(low <= high for low, high in zip(levels, levels[1:], strict=False))
+    assert all(low <= high for low, high in itertools.pairwise(levels))
 
 
 @given(naive_structures())

@@ -9,8 +9,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import SIGNATURE, batches, from_naive, naive_pairs, naive_rgnn, naive_structures
 
+from oracles import SIGNATURE, batches, from_naive, naive_pairs, naive_rgnn, naive_structures
 from trifold.encoders import Pairs, Plain
 from trifold.model import ModelConfig, ValueNetwork
 from trifold.nn import Incidence, smooth_max

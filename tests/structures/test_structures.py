@@ -6,8 +6,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import SIGNATURE, batches, from_naive, to_naive
 
+from oracles import SIGNATURE, batches, from_naive, to_naive
 from trifold.structures import Signature, Structures, concatenate, expand_segments, narrowest_dtype, segment_starts
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from trifold.errors import TrifoldError
+from trifold.files import write_whole
 
 FORMAT = 1
 """The version of the header. A file of a newer version is refused; older ones stay readable."""
@@ -23,31 +22,7 @@ KEY = "trifold"
 def write(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
     """Write tensors and header to a file, atomically: a crash or a full disk leaves the old file as it was."""
     metadata = {KEY: json.dumps({"format": FORMAT, **header}, sort_keys=True)}
-    write_bytes(path, save({name: tensor.contiguous() for name, tensor in tensors.items()}, metadata))
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    temporary: str | None = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-        temporary = None
-    except OSError as error:
-        raise TrifoldError(
-            f"cannot write the file: {error.strerror or error}",
-            place=str(path),
-            remedy="free some space or choose another folder",
-        ) from error
-    finally:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
+    write_whole(path, save({name: tensor.contiguous() for name, tensor in tensors.items()}, metadata))
 
 
 def read(path: Path, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -19,7 +19,7 @@ from trifold.model.network import ValueNetwork
 from trifold.structures import READOUT, Relation, Signature, Structures
 
 if TYPE_CHECKING:
-    from trifold.pddl import Problem, State
+    from trifold.pddl import Domain, Problem, State
 
 MAX_ROWS = 2**19
 """Messages that one layer may send at once during inference: 2**19 rows of 64 floats are 128 MiB."""
@@ -80,7 +80,7 @@ class Model:
         return next(self.network.parameters()).device
 
     @property
-    def domain(self) -> Any:
+    def domain(self) -> Domain:
         """The domain that the model was trained on, read from the model's own PDDL."""
         from trifold.pddl import load_domain
 
@@ -113,13 +113,17 @@ class Model:
         chunks = encode_chunks(self.encoder, structures.to(self.device), max_rows)
         return torch.cat([torch.empty(0), *(self.network(chunk).cpu() for chunk in chunks)])
 
-    def check(self, problem: Problem) -> list[str]:
-        """What a user should know before the model is used on a problem; raises if the model is of another domain."""
-        if problem.domain.signature != self.signature:
+    def check_domain(self, domain: Domain) -> None:
+        """Raise, naming the relations that differ, if the model is of another domain."""
+        if domain.signature != self.signature:
             raise TrifoldError(
-                _difference(self.signature, problem.domain.signature),
+                _difference(self.signature, domain.signature),
                 remedy="give a model of this domain, or leave --domain out: the model carries its own",
             )
+
+    def check(self, problem: Problem) -> list[str]:
+        """What a user should know before the model is used on a problem; raises if the model is of another domain."""
+        self.check_domain(problem.domain)
         names = self._untrained(problem.structures([problem.initial_state]))
         return [_untrained_message(name) for name in names]
 

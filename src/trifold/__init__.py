@@ -1,0 +1,59 @@
+"""Trifold learns general policies for classical planning with R-GNN[t].
+
+>>> import trifold
+>>> trifold.train("gripper/", "runs/gripper", preset="small")   # doctest: +SKIP
+>>> model = trifold.Model.load("runs/gripper/model.safetensors")  # doctest: +SKIP
+>>> problem = trifold.load_problem(model.domain, "p50.pddl")    # doctest: +SKIP
+>>> trifold.solve(problem, model.values).actions                # doctest: +SKIP
+
+The names below are the public API. They are imported when first used, so that `import trifold` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "TrifoldError": "trifold.errors",
+    "Structures": "trifold.structures",
+    "Signature": "trifold.structures",
+    "Plain": "trifold.encoders",
+    "Pairs": "trifold.encoders",
+    "load_domain": "trifold.pddl",
+    "load_problem": "trifold.pddl",
+    "Model": "trifold.model",
+    "ModelConfig": "trifold.model",
+    "train": "trifold.training",
+    "solve": "trifold.planning",
+    "evaluate": "trifold.evaluation",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'trifold' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+if TYPE_CHECKING:
+    from trifold.encoders import Pairs as Pairs
+    from trifold.encoders import Plain as Plain
+    from trifold.errors import TrifoldError as TrifoldError
+    from trifold.evaluation import evaluate as evaluate
+    from trifold.model import Model as Model
+    from trifold.model import ModelConfig as ModelConfig
+    from trifold.pddl import load_domain as load_domain
+    from trifold.pddl import load_problem as load_problem
+    from trifold.planning import solve as solve
+    from trifold.structures import Signature as Signature
+    from trifold.structures import Structures as Structures
+    from trifold.training import train as train

@@ -1,0 +1,59 @@
+"""The command line: one thin file per verb."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from trifold.commands.evaluate import evaluate
+from trifold.commands.solve import solve
+from trifold.commands.table import table
+from trifold.commands.train import train
+from trifold.errors import TrifoldError
+
+app = typer.Typer(
+    name="trifold",
+    help="Learn general policies for classical planning with R-GNN[t], from a PDDL domain and small problems.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # or [t] would be read as markup
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (train, solve, evaluate, table):
+    app.command()(command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from trifold import __version__
+
+        typer.echo(f"trifold {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line: what a user can mend is shown without a traceback."""
+    try:
+        app()
+    except TrifoldError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of a pipe has gone, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)

@@ -1,0 +1,32 @@
+"""The options that several commands share: one word means one thing everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Device = Annotated[
+    str, typer.Option("--device", help="A torch device: cpu, cuda, cuda:1, … or auto: cuda where there is one.")
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="The seed of everything random.")]
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Processes that work in parallel; one per core if not given.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Write the result to standard output as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress: only the result.")]
+Timeout = Annotated[
+    float | None,
+    typer.Option("--timeout", min=0.0, help="Seconds for each problem, reading it included; no limit if not given."),
+]
+Memory = Annotated[
+    float | None,
+    typer.Option("--memory", min=0.0, help="GiB of address space for each process (not for cuda, which reserves it)."),
+]
+
+DomainFile = Annotated[Path | None, typer.Option("--domain", "-d", help="The PDDL domain file.")]
+MaxSteps = Annotated[int, typer.Option("--max-steps", min=0, help="Steps after which the policy gives up.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="The policy without memory: the least V of all successors, visited or not.")
+]

@@ -1,0 +1,38 @@
+"""`trifold table`: coverage and plan lengths from records."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trifold.commands.options import Json
+
+
+class Format(StrEnum):
+    """How a table is written; each is a key of `trifold.evaluation.RENDERERS`."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+    JSON = "json"
+
+
+def table(
+    records: Annotated[list[Path], typer.Argument(metavar="RECORDS...", help="Files that `trifold evaluate` wrote.")],
+    format: Annotated[Format, typer.Option("--format", "-f", help="How to write the table.")] = Format.TEXT,
+    json: Json = False,
+) -> None:
+    """Print coverage, and total, median and mean plan length, per domain, model and policy.
+
+    Plan lengths are over the instances that the row's own model solved.
+    """
+    from trifold.errors import TrifoldError
+    from trifold.evaluation import RENDERERS, read_records, summarise
+
+    found = [record for file in records for record in read_records(file)]
+    if not found:
+        raise TrifoldError("there are no records", place=", ".join(map(str, records)))
+    typer.echo(RENDERERS[Format.JSON if json else format](summarise(found)), nl=False)

@@ -1,0 +1,222 @@
+"""`trifold train`: from a folder of PDDL files to a model."""
+
+from __future__ import annotations
+
+import json as json_format
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trifold.commands.options import Device, Json, Quiet, Seed, Timeout, Workers
+from trifold.errors import TrifoldError
+
+if TYPE_CHECKING:
+    from trifold.training.train import Watcher
+
+PLAIN_SECONDS = 10.0
+"""How often a line of progress is written where there is no terminal."""
+
+
+class EncoderName(StrEnum):
+    """A key of `trifold.encoders.ENCODERS`."""
+
+    PLAIN = "plain"
+    PAIRS = "pairs"
+
+
+class PresetName(StrEnum):
+    """A key of `trifold.training.PRESETS`."""
+
+    PAPER = "paper"
+    SMALL = "small"
+
+
+class DeadEnds(StrEnum):
+    """One of `trifold.data.DEAD_ENDS`."""
+
+    KEEP = "keep"
+    DROP = "drop"
+
+
+def train(
+    directory: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="DIR", help="domain.pddl, and problems in train/ and validation/, in train/, or beside it."
+        ),
+    ] = None,
+    run: Annotated[
+        Path | None, typer.Option("--run", "-o", help="The run folder to make; runs/DIR if not given.")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option("--resume", help="Go on with this run folder instead.")] = None,
+    preset: Annotated[
+        PresetName,
+        typer.Option("--preset", help="paper: k 64, L 30, batch 16, 200,000 steps. small: minutes on two CPU cores."),
+    ] = PresetName.PAPER,
+    encoder: Annotated[
+        EncoderName | None, typer.Option("--encoder", help="plain for R-GNN, pairs for R-GNN[t] (the default).")
+    ] = None,
+    t: Annotated[str | None, typer.Option("--t", help="t of R-GNN[t]: 0, 1 (the default), 2, … or inf.")] = None,
+    dim: Annotated[int | None, typer.Option("--dim", help="k, the width of an embedding.")] = None,
+    layers: Annotated[int | None, typer.Option("--layers", help="L, the number of layers.")] = None,
+    steps: Annotated[int | None, typer.Option("--steps", help="Optimizer steps.")] = None,
+    minutes: Annotated[float | None, typer.Option("--minutes", help="Train each model at most so long.")] = None,
+    batch: Annotated[int | None, typer.Option("--batch", help="States in a mini-batch.")] = None,
+    learning_rate: Annotated[float | None, typer.Option("--learning-rate", help="Adam's learning rate.")] = None,
+    seed: Seed = 0,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, help="Train so many models, keep the least validation loss.")
+    ] = 1,
+    dead_ends: Annotated[
+        DeadEnds, typer.Option("--dead-ends", help="keep: with a target one above the largest V*; drop: leave out.")
+    ] = DeadEnds.KEEP,
+    max_states: Annotated[
+        int, typer.Option("--max-states", min=1, help="Leave out problems with more states.")
+    ] = 1_000_000,
+    timeout: Timeout = 300.0,
+    memory: Annotated[float, typer.Option("--memory", min=0.1, help="GiB for labelling one problem.")] = 4.0,
+    workers: Workers = None,
+    device: Device = "auto",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn a value function from small problems.
+
+    Every problem's whole state space is labelled with optimal distances (and kept in a cache: $TRIFOLD_CACHE or
+    ~/.cache/trifold), then a network is trained on them. --timeout, --memory and --max-states bound the labelling of
+    one problem; problems beyond them are left out and counted. The run folder holds the model as model.safetensors.
+    Ctrl-C is safe at any moment: --resume goes on from the last save.
+    """
+    if (directory is None) == (resume is None):
+        raise TrifoldError("give either a folder to learn from or --resume RUN", remedy="trifold train --help")
+    from trifold.training import resume as resume_run
+    from trifold.training import train as train_run
+
+    folder = resume or run or Path("runs") / directory.resolve().name  # type: ignore[union-attr]
+    try:
+        with _show(quiet) as watcher:
+            if resume is not None:
+                result = resume_run(resume, steps=steps, minutes=minutes, workers=workers, watcher=watcher)
+            else:
+                from trifold.data import LabelLimits
+                from trifold.evaluation import choose_device
+
+                result = train_run(
+                    directory,  # type: ignore[arg-type]
+                    folder,
+                    preset=preset,
+                    model={"encoder": encoder and encoder.value, "t": _parse_t(t), "dim": dim, "layers": layers},
+                    settings={
+                        "steps": steps,
+                        "minutes": minutes,
+                        "batch": batch,
+                        "learning_rate": learning_rate,
+                        "seed": seed,
+                        "seeds": seeds,
+                        "dead_ends": dead_ends.value,
+                    },
+                    device=choose_device(device),
+                    workers=workers,
+                    limits=LabelLimits(max_states, timeout, memory),
+                    watcher=watcher,
+                )
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted; go on with: trifold train --resume {folder}", err=True)
+        raise typer.Exit(130) from None
+    if json:
+        typer.echo(
+            json_format.dumps({name: str(v) if isinstance(v, Path) else v for name, v in asdict(result).items()})
+        )
+    else:
+        typer.echo(
+            f"{result.model_path}: validation loss {result.validation_loss:.4f}, seed {result.seed}, "
+            f"{result.steps} steps, {_duration(result.seconds)}"
+        )
+
+
+def _parse_t(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        raise TrifoldError(f"t is 0, 1, 2, … or inf, not {text}") from None
+
+
+def _duration(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+
+
+@contextmanager
+def _show(quiet: bool) -> Iterator[Watcher | None]:
+    """A watcher that shows labelling and training on standard error: live on a terminal, plain lines elsewhere."""
+    if quiet:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+
+    from trifold.training.train import Watcher
+
+    console = Console(stderr=True, highlight=False, markup=False)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[facts]}"))
+    bar = Progress(*columns, console=console, disable=not console.is_terminal)
+
+    class Display(Watcher):
+        task: TaskID | None = None
+        written = 0.0
+
+        def start(self, description: str, total: int) -> TaskID:
+            if self.task is not None:
+                bar.remove_task(self.task)
+            self.task = bar.add_task(description, total=total, facts="")
+            return self.task
+
+        def line(self, text: str) -> None:
+            if console.is_terminal:
+                bar.console.print(text)
+            else:
+                typer.echo(text, err=True)
+
+        def labelling(self, problems: int) -> None:
+            self.start("labelling", problems)
+
+        def labelled(self, item: Any) -> None:
+            assert self.task is not None
+            bar.advance(self.task)
+            if item.outcome != "labelled":
+                self.line(f"left out {item.path.name}: {item.outcome}{f' ({item.message})' if item.message else ''}")
+
+        def prepared(self, summary: dict[str, Any]) -> None:
+            dead = summary["dead_ends"]
+            self.line(
+                f"{summary['states']:,} states of {summary['problems']} problems, V* up to {summary['largest_value']}"
+                + (f", {dead:,} dead ends with target {summary['dead_end_target']}" if dead else "")
+                + f"; validation: {summary['validation_states']:,} states of {summary['validation_problems']} problems"
+            )
+            if not summary["resident"]:
+                self.line("the encoded states do not fit into memory: each batch is encoded when it is used")
+
+        def progress(self, progress: Any) -> None:
+            facts = f"loss {progress.loss:.3f}"
+            if progress.validation is not None:
+                facts += f"  validation {progress.validation:.3f} (best {progress.best:.3f})"
+            facts += f"  {progress.steps_per_second:.1f} steps/s  {_duration(progress.seconds_left)} left"
+            name = f"seed {progress.seed}"
+            if self.task is None or bar.tasks[-1].description != name:
+                self.start(name, progress.steps)
+            assert self.task is not None
+            bar.update(self.task, completed=progress.step, facts=facts)
+            now = time.monotonic()
+            if not console.is_terminal and (now - self.written > PLAIN_SECONDS or progress.step == progress.steps):
+                self.written = now
+                self.line(f"{name}  step {progress.step}/{progress.steps}  {facts}")
+
+    with bar:
+        yield Display()

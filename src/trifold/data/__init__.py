@@ -1,0 +1,22 @@
+"""Labelled data sets: label, cache, split, encode."""
+
+from trifold.data.dataset import DEAD_ENDS, Dataset, dead_end_target
+from trifold.data.folder import ProblemFolder, natural_key, problem_files, read_folder
+from trifold.data.labels import Labelled, LabelLimits, default_cache, label
+from trifold.data.split import count_outcomes, split
+
+__all__ = [
+    "DEAD_ENDS",
+    "Dataset",
+    "LabelLimits",
+    "Labelled",
+    "ProblemFolder",
+    "count_outcomes",
+    "dead_end_target",
+    "default_cache",
+    "label",
+    "natural_key",
+    "problem_files",
+    "read_folder",
+    "split",
+]

@@ -1,0 +1,175 @@
+"""Labels: the state spaces of many problems, expanded in parallel in child processes and cached on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from trifold.errors import TrifoldError
+from trifold.files import write_whole
+from trifold.pddl import load_domain
+from trifold.pddl.isolation import Limits, Result, run_isolated
+from trifold.pddl.state_space import VERSION, StateSpace
+from trifold.pddl.text import read_text
+
+FUNCTION = "trifold.pddl.expansion:expand_to_file"
+
+CACHED_FAILURES = ("state limit", "time limit", "memory limit", "unsolvable")
+"""Outcomes that would come again under the same limits. Input errors are quick to find, and crashes may be luck."""
+
+
+@dataclass(frozen=True)
+class LabelLimits:
+    """What the expansion of one problem may use."""
+
+    max_states: int = 1_000_000
+    seconds: float | None = 300.0
+    memory_gib: float = 4.0
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """What became of one problem.
+
+    path       the problem's file
+    outcome    "labelled", "state limit", "time limit", "memory limit", "crash", "unsolvable" (no plan from the initial
+               state) or "input error"
+    message    what went wrong, in words
+    space      the labelled states, if the outcome is "labelled"
+    seconds    how long the expansion took, also if it was done before and cached
+    cached     whether it was done before
+    """
+
+    path: Path
+    outcome: str
+    message: str = ""
+    states: int = 0
+    dead_ends: int = 0
+    max_distance: int = -1
+    seconds: float = 0.0
+    cached: bool = False
+    space: StateSpace | None = None
+
+
+def label(
+    domain: str | Path,
+    problems: Sequence[str | Path],
+    *,
+    limits: LabelLimits | None = None,
+    workers: int = 1,
+    cache: Path | None = None,
+    on_progress: Callable[[Labelled], None] | None = None,
+) -> list[Labelled]:
+    """Label the state spaces of problems of one domain, in the order given.
+
+    What fails of a problem is named, not raised; what is wrong with the domain, or with the cache, is raised.
+
+    cache        folder of results that were computed before; None computes everything
+    on_progress  is called with each problem as it is done
+    """
+    limits = limits or LabelLimits()
+    domain_source = load_domain(Path(domain)).source
+    done: dict[int, Labelled] = {}
+
+    def finish(index: int, labelled: Labelled) -> None:
+        done[index] = labelled
+        if on_progress is not None:
+            on_progress(labelled)
+
+    with TemporaryDirectory(prefix="trifold-") as temporary:
+        folder = Path(temporary) if cache is None else _make_folder(cache)
+        indices, jobs, entries = [], [], []
+        for index, path in enumerate(map(Path, problems)):
+            try:
+                problem_source = (read_text(path), str(path))
+            except TrifoldError as error:
+                finish(index, Labelled(path, "input error", str(error)))
+                continue
+            entry = folder / cache_key(domain_source.text, problem_source[0], limits)
+            known = _look_up(path, entry)
+            if known is not None:
+                finish(index, known)
+                continue
+            indices.append(index)
+            entries.append(entry)
+            jobs.append(
+                {
+                    "domain": domain_source,
+                    "problem": problem_source,
+                    "max_states": limits.max_states,
+                    "path": str(_space_file(entry)),
+                }
+            )
+        bounds = Limits(limits.seconds, limits.memory_gib)
+        for result in run_isolated(FUNCTION, jobs, workers=workers, limits=bounds):
+            index = indices[result.job]
+            finish(index, _keep(Path(problems[index]), entries[result.job], result))
+    return [done[index] for index in range(len(problems))]
+
+
+def default_cache() -> Path:
+    """Where labels are kept: $TRIFOLD_CACHE, or trifold in $XDG_CACHE_HOME or ~/.cache."""
+    if own := os.environ.get("TRIFOLD_CACHE"):
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "trifold"
+
+
+def cache_key(domain: str, problem: str, limits: LabelLimits) -> str:
+    """The name of a cache entry: a hash of all that its content depends on."""
+    parts = [domain, problem, asdict(limits), VERSION, version("pymimir")]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _look_up(path: Path, entry: Path) -> Labelled | None:
+    """What the cache knows of a problem; nothing if the entry is missing or damaged."""
+    try:
+        facts: dict[str, Any] = json.loads(_facts_file(entry).read_text(encoding="utf-8"))
+        space = StateSpace.load(_space_file(entry)) if facts["outcome"] == "labelled" else None
+        return Labelled(path, cached=True, space=space, **facts)
+    except (OSError, ValueError, KeyError, TypeError, TrifoldError):
+        return None
+
+
+def _keep(path: Path, entry: Path, result: Result) -> Labelled:
+    """What became of a problem, kept in the cache if it would come again."""
+    if result.outcome == "ok" and result.value is not None:
+        facts = result.value | {"seconds": result.seconds}
+    else:
+        outcome = "input error" if result.outcome == "error" else result.outcome
+        if result.outcome == "error" and result.value and result.value["place"] == str(_space_file(entry)):
+            raise TrifoldError(**result.value)  # the cache cannot be written: every problem would fail
+        facts = {"outcome": outcome, "message": result.message, "seconds": result.seconds}
+    space = StateSpace.load(_space_file(entry)) if facts["outcome"] == "labelled" else None
+    if space is None:
+        _space_file(entry).unlink(missing_ok=True)
+    if result.outcome not in ("ok", "error"):  # the child may have been killed while it wrote
+        for leftover in entry.parent.glob(f".{entry.name}*.part"):
+            leftover.unlink(missing_ok=True)
+    if space is not None or facts["outcome"] in CACHED_FAILURES:
+        write_whole(_facts_file(entry), json.dumps(facts).encode())
+    return Labelled(path, space=space, **facts)
+
+
+def _space_file(entry: Path) -> Path:
+    return entry.with_suffix(".safetensors")
+
+
+def _facts_file(entry: Path) -> Path:
+    return entry.with_suffix(".json")
+
+
+def _make_folder(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TrifoldError(
+            f"the cache folder cannot be made: {error.strerror}", place=str(folder), remedy="set TRIFOLD_CACHE"
+        ) from None
+    return folder

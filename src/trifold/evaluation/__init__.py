@@ -1,0 +1,25 @@
+"""Evaluation: attempts in child processes become flat records, and tables read only records."""
+
+from trifold.evaluation.attempt import Attempt, attempt_each
+from trifold.evaluation.evaluate import available_cores, evaluate
+from trifold.evaluation.job import Job, choose_device
+from trifold.evaluation.problems import find_domain, find_problems
+from trifold.evaluation.records import Record, append_record, read_records
+from trifold.evaluation.tables import RENDERERS, Row, summarise
+
+__all__ = [
+    "RENDERERS",
+    "Attempt",
+    "Job",
+    "Record",
+    "Row",
+    "append_record",
+    "attempt_each",
+    "available_cores",
+    "choose_device",
+    "evaluate",
+    "find_domain",
+    "find_problems",
+    "read_records",
+    "summarise",
+]

@@ -1,0 +1,161 @@
+"""Evaluation: one model on many problems, in parallel, one record per instance, safe to interrupt and continue."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import platform
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from trifold.errors import TrifoldError
+from trifold.evaluation.attempt import Attempt, attempt_each, describe
+from trifold.evaluation.job import Job
+from trifold.evaluation.records import SCHEMA, Record, append_record, attempt_key, read_records
+from trifold.planning import Outcome, write_plan
+
+
+def evaluate(
+    model: Path,
+    problems: Sequence[Path],
+    *,
+    records: Path,
+    domain: Path | None = None,
+    plans: Path | None = None,
+    strict: bool = False,
+    max_steps: int = 1000,
+    timeout: float | None = None,
+    memory_gib: float | None = None,
+    workers: int = 1,
+    device: str = "auto",
+    on_record: Callable[[Record, bool], None] | None = None,
+) -> list[Record]:
+    """Attempt each problem with the model's policy, and return one record per problem, in their order.
+
+    Each record is appended to the file `records` as soon as its attempt ends. What that file already holds for the
+    same model, domain, problem and settings is not attempted again, unless it crashed, or its plan is wanted and not
+    there. `on_record` is called with each record and whether it is new: first for the old ones, then as attempts
+    end. With `plans`, the plan for p1.pddl is written to p1.plan in that folder.
+
+    `domain` None is the domain that the model carries. `timeout` and `memory_gib` bound each attempt, parsing
+    included; `workers` child processes run attempts and share the cores.
+    """
+    problems = list(dict.fromkeys(problems))
+    plan_files = _plan_files(problems, plans)
+    shared: dict[str, Any] = {  # what is known of every record beforehand
+        "schema": SCHEMA,
+        "model_path": str(model),
+        "model_sha256": _sha256(model),
+        "domain_sha256": _sha256(domain) if domain else None,
+        "policy": "strict" if strict else "unvisited",
+        "max_steps": max_steps,
+        "timeout": timeout,
+        "device": device,
+        "python_version": platform.python_version(),
+        **{f"{package}_version": version(package) for package in ("trifold", "torch", "pymimir")},
+    }
+    asked = {problem: shared | {"problem": problem.name, "problem_sha256": _sha256(problem)} for problem in problems}
+    _make_folder(records.parent)
+    recorded = {attempt_key(record): record for record in read_records(records)} if records.exists() else {}
+    found: dict[Path, Record] = {}
+    for problem in problems:
+        record = recorded.get(attempt_key(asked[problem]))
+        if record and record["outcome"] != Outcome.CRASH and not _lacks_plan(record, plan_files.get(problem)):
+            found[problem] = record
+            if on_record:
+                on_record(record, False)
+
+    pending = [problem for problem in problems if problem not in found]
+    workers = max(1, min(workers, len(pending)))
+    jobs = [
+        Job(
+            model=str(model),
+            problem=str(problem),
+            domain=str(domain) if domain else None,
+            strict=strict,
+            max_steps=max_steps,
+            device=device,
+            threads=max(1, available_cores() // workers),
+        )
+        for problem in pending
+    ]
+    if jobs:
+        about = describe(jobs[0])  # what is wrong with the model or the domain is wrong once, not once per problem
+    with closing(attempt_each(jobs, workers=workers, timeout=timeout, memory_gib=memory_gib)) as attempts:
+        for attempt in attempts:
+            problem = Path(attempt.job.problem)
+            if attempt.outcome is Outcome.SOLVED and problem in plan_files:
+                write_plan(plan_files[problem], attempt.actions)
+            record = _record(asked[problem], about, attempt)
+            append_record(records, record)  # after the plan: a record says that all is done
+            found[problem] = record
+            if on_record:
+                on_record(record, True)
+    return [found[problem] for problem in problems]
+
+
+def available_cores() -> int:
+    """The cores that this process may use, which can be fewer than the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _record(asked: dict[str, Any], about: dict[str, str], attempt: Attempt) -> Record:
+    """The schema's fields in the schema's order."""
+    first = attempt.values[0] if attempt.values else math.nan
+    fields = asked | {
+        "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
+        "model": about["model"],
+        "domain": about["domain"],
+        "device_used": about["device"],
+        "objects": attempt.about["objects"] if attempt.about else None,
+        "outcome": attempt.outcome.value,
+        "message": str(attempt.error) if attempt.error else None,
+        "warnings": "; ".join(attempt.warnings) or None,
+        "plan_length": len(attempt.actions) if attempt.outcome is Outcome.SOLVED else None,
+        "steps": len(attempt.actions),
+        "initial_value": first if math.isfinite(first) else None,  # JSON has no infinity
+        "states_evaluated": attempt.evaluated,
+        "seconds": attempt.seconds,
+        "seconds_per_step": attempt.seconds_per_step,
+    }
+    return Record(**{field: fields[field] for field in Record.__annotations__})  # type: ignore[typeddict-item]
+
+
+def _plan_files(problems: Sequence[Path], plans: Path | None) -> dict[Path, Path]:
+    """Where the plan of each problem goes; nothing if no plans are wanted."""
+    if plans is None:
+        return {}
+    files = {problem: plans / f"{problem.stem}.plan" for problem in problems}
+    twice = [file.name for file, count in Counter(files.values()).items() if count > 1]
+    if twice:
+        raise TrifoldError(
+            f"two problems would write {twice[0]}", place=str(plans), remedy="evaluate their folders one by one"
+        )
+    _make_folder(plans)
+    return files
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TrifoldError(f"cannot make this folder: {error.strerror}", place=str(folder)) from error
+
+
+def _lacks_plan(record: Record, plan: Path | None) -> bool:
+    return plan is not None and record["outcome"] == Outcome.SOLVED and not plan.exists()
+
+
+def _sha256(file: Path) -> str:
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError as error:
+        raise TrifoldError(f"cannot read this file: {error.strerror}", place=str(file)) from error

@@ -1,0 +1,124 @@
+"""What runs in a child process: load a model and a problem, follow the policy, replay the plan.
+
+Only here are torch and the planner's engine loaded, so a crash, a limit or a leak of theirs ends a child and not the
+command that asked.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trifold.errors import TrifoldError
+from trifold.planning import Step, solve
+
+if TYPE_CHECKING:
+    from trifold.model import Model
+    from trifold.pddl import Domain
+
+Report = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One attempt to ask of a child. `domain` None is the domain that the model carries."""
+
+    model: str
+    problem: str
+    domain: str | None = None
+    strict: bool = False
+    max_steps: int = 1000
+    device: str = "auto"
+    threads: int | None = None  # torch's; None leaves its default
+
+
+def solve_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Attempt a problem, and return the outcome, the number of states evaluated and the seconds per step.
+
+    Reports one event `ready` with what was loaded, then one event `step` per state on the way, and an event `warning`
+    for each thing that the user should know.
+    """
+    from trifold.pddl import load_problem
+
+    asked = Job(**job)
+    model, domain, about = _prepare(asked)
+    problem = load_problem(domain, Path(asked.problem))
+    report({"event": "ready", **about, "objects": len(problem.objects)})
+    known = [*problem.notes, *model.check(problem)]
+    for message in known:
+        report({"event": "warning", "message": message})
+
+    def on_step(step: Step) -> None:
+        report({"event": "step", "action": step.action, "value": step.value})
+
+    def on_warning(message: Warning | str, *details: Any, **more: Any) -> None:
+        if str(message) not in known:
+            report({"event": "warning", "message": str(message)})
+
+    with warnings.catch_warnings(), _torch_memory_errors():
+        warnings.simplefilter("always")
+        warnings.showwarning = on_warning  # such as of atoms that the initial state does not have
+        trajectory = solve(problem, model.values, max_steps=asked.max_steps, strict=asked.strict, on_step=on_step)
+    return {
+        "outcome": trajectory.outcome,
+        "evaluated": trajectory.evaluated,
+        "seconds_per_step": trajectory.seconds_per_step,
+    }
+
+
+def describe_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Load the model and the domain alone, and return the names of the model, the domain and the device."""
+    return _prepare(Job(**job))[2]
+
+
+def choose_device(name: str) -> str:
+    """The torch device for a `--device`: auto is cuda where there is one, else the CPU."""
+    import torch
+
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:  # torch built without CUDA asserts
+        reason = str(error).partition("\n")[0]
+        raise TrifoldError(f"cannot use the device {name}: {reason}", remedy="use --device cpu or auto") from error
+    return name
+
+
+def _prepare(job: Job) -> tuple[Model, Domain, dict[str, Any]]:
+    """The model, the domain, and their names for the record."""
+    import torch
+
+    from trifold.pddl import load_domain
+
+    if job.threads is not None:
+        torch.set_num_threads(job.threads)
+    device = choose_device(job.device)
+    model = _load_model(job.model, device)
+    # The domain is not kept between jobs: the engine's objects must not live until the process ends.
+    domain = load_domain(model.domain_text if job.domain is None else Path(job.domain))
+    model.check_domain(domain)
+    return model, domain, {"model": model.name, "domain": domain.name, "device": device}
+
+
+@lru_cache(maxsize=1)
+def _load_model(path: str, device: str) -> Model:
+    from trifold.model import Model
+
+    return Model.load(Path(path), device)
+
+
+@contextmanager
+def _torch_memory_errors() -> Iterator[None]:
+    """Turn torch's lack of memory, which is a RuntimeError, into a MemoryError."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "out of memory" in str(error) or "can't allocate memory" in str(error):
+            raise MemoryError(str(error).partition("\n")[0]) from error
+        raise

@@ -1,0 +1,44 @@
+"""Which files to evaluate on: the problems of a folder in natural order, and the domain that goes with them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from trifold.errors import TrifoldError
+
+DOMAIN = "domain.pddl"
+
+
+def natural_key(name: str) -> list[tuple[int, str]]:
+    """A sort key by which numbers inside names count as numbers.
+
+    >>> sorted(["p10.pddl", "p9.pddl", "p1.pddl"], key=natural_key)
+    ['p1.pddl', 'p9.pddl', 'p10.pddl']
+    """
+    parts = re.findall(r"[0-9]+|[^0-9]+", name.lower())
+    return [(int(part), "") if part[0] in "0123456789" else (-1, part) for part in parts]
+
+
+def find_problems(place: Path) -> list[Path]:
+    """The problem files of a folder in natural order, or the one file that `place` is."""
+    if place.is_file():
+        return [place]
+    if not place.is_dir():
+        raise TrifoldError("there is no such file or folder", place=str(place))
+    files = [
+        file
+        for file in place.iterdir()
+        if file.is_file() and file.suffix.lower() == ".pddl" and file.name.lower() != DOMAIN
+    ]
+    if not files:
+        raise TrifoldError(
+            "there are no problems in this folder", place=str(place), remedy="name a folder of .pddl problem files"
+        )
+    return sorted(files, key=lambda file: (natural_key(file.name), file.name))
+
+
+def find_domain(place: Path) -> Path | None:
+    """`domain.pddl` beside the problems, or else in the folder above them; None leaves it to the model's own."""
+    folder = (place if place.is_dir() else place.parent).resolve()
+    return next((file for file in (folder / DOMAIN, folder.parent / DOMAIN) if file.is_file()), None)

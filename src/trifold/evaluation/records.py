@@ -1,0 +1,120 @@
+"""Records of attempts: one flat JSON object per instance, appended to a file of lines.
+
+An interrupted run may leave its last line torn. A torn line is known by how every record begins, so it is skipped
+wherever it stands, the next append starts on a line of its own, and a file of anything else is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypedDict, cast
+
+from trifold.errors import TrifoldError
+
+SCHEMA = 1
+OPENING = b'{"schema":'
+
+
+class Record(TypedDict):
+    """One attempt of one model at one problem. None stands for what the attempt did not live to say."""
+
+    schema: int  # first, so that a torn line can be told from a foreign one
+    timestamp: str  # UTC, at the end of the attempt
+    model: str  # such as R-GNN[1]
+    model_path: str
+    model_sha256: str
+    domain: str
+    domain_sha256: str | None  # None: the domain that the model carries
+    problem: str  # the name of the file
+    problem_sha256: str
+    objects: int | None
+    policy: str  # "unvisited", or "strict": without memory
+    max_steps: int
+    timeout: float | None  # seconds, everything included
+    device: str  # as asked for; it is part of the settings
+    device_used: str
+    outcome: str  # a `trifold.planning.Outcome`
+    message: str | None  # why, where the outcome does not say it all
+    warnings: str | None  # what a reader should know, joined by "; "
+    plan_length: int | None  # None: not solved
+    steps: int  # taken before the attempt ended
+    initial_value: float | None  # V of the initial state
+    states_evaluated: int | None
+    seconds: float  # the whole attempt, parsing included, and loading for the first in a process
+    seconds_per_step: float | None  # of the policy alone
+    trifold_version: str
+    torch_version: str
+    pymimir_version: str
+    python_version: str
+
+
+INSTANCE_FIELDS = ("problem", "problem_sha256")
+SETTING_FIELDS = ("model_sha256", "domain_sha256", "policy", "max_steps", "timeout", "device")
+
+
+def attempt_key(record: Record | dict[str, Any]) -> tuple[object, ...]:
+    """What makes two attempts the same: the instance, the model and the settings."""
+    return tuple(record.get(field) for field in (*SETTING_FIELDS, *INSTANCE_FIELDS))
+
+
+def last_of_each(records: Iterable[Record]) -> list[Record]:
+    """The last record of each attempt, in the order in which attempts first appear."""
+    return list({attempt_key(record): record for record in records}.values())
+
+
+def append_record(path: Path, record: Record) -> None:
+    """Append one line, durably: it is on the disk when this returns."""
+    line = json.dumps(record, allow_nan=False).encode("ascii") + b"\n"
+    assert line.startswith(OPENING)
+    try:
+        file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+        try:
+            size = os.fstat(file).st_size
+            if size and os.pread(file, 1, size - 1) != b"\n":
+                line = b"\n" + line  # the last line is torn: do not grow on it
+            if os.write(file, line) != len(line):  # one write, so that parallel appends do not mix
+                raise OSError(28, "the disk is full")
+            os.fsync(file)
+        finally:
+            os.close(file)
+    except OSError as error:
+        raise TrifoldError(f"cannot write the record: {error.strerror}", place=str(path)) from error
+
+
+def read_records(path: Path) -> list[Record]:
+    """All whole records of a file, in order; torn lines are left out, anything else is refused."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise TrifoldError(f"cannot read the records: {error.strerror}", place=str(path)) from error
+    records: list[Record] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line) if line else None
+        except ValueError:
+            if not (line.startswith(OPENING) or OPENING.startswith(line)):
+                raise _foreign(path, number) from None
+            continue
+        if record is None:
+            continue
+        if not isinstance(record, dict) or "schema" not in record:
+            raise _foreign(path, number)
+        if record["schema"] != SCHEMA:
+            raise TrifoldError(
+                f"line {number} is a record of version {record['schema']}, this Trifold reads {SCHEMA}",
+                place=str(path),
+                remedy="evaluate again into a new file",
+            )
+        if missing := Record.__required_keys__ - record.keys():
+            raise TrifoldError(f"line {number} has no {', '.join(sorted(missing))}", place=str(path))
+        records.append(cast(Record, record))
+    return records
+
+
+def _foreign(path: Path, number: int) -> TrifoldError:
+    return TrifoldError(
+        f"line {number} is not a record", place=str(path), remedy="name a file that `trifold evaluate` wrote"
+    )

@@ -1,0 +1,163 @@
+"""Tables read records only: coverage and plan lengths per domain, model and policy, as in the paper.
+
+Two things to know when reading them. Total, median and mean plan length are over the instances that the row's own
+model solved, so they compare models fairly only where both solved the same ones. And the paper truncates its means
+(826 steps over 16 plans is printed as 51, not 51.6); here a mean has one decimal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from statistics import mean, median
+
+from trifold.evaluation.records import SETTING_FIELDS, Record, last_of_each
+from trifold.planning import Outcome
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: what one model under one policy did on the instances of one domain.
+
+    `total`, `median` and `mean` are plan lengths over the solved instances (None if there are none); `seconds` is
+    the time of all attempts; `failures` counts each named outcome but solved.
+    """
+
+    domain: str
+    model: str
+    policy: str
+    solved: int
+    instances: int
+    total: int | None
+    median: float | None
+    mean: float | None
+    seconds: float
+    failures: dict[str, int]
+
+
+def summarise(records: Iterable[Record]) -> list[Row]:
+    """One row per domain, model and policy; of several records of the same attempt the last one counts.
+
+    Attempts that differ in the model file or in a setting are never mixed: where such rows would bear one name, the
+    name of the model says in what they differ.
+    """
+    runs: dict[tuple[str, str, str], dict[tuple[object, ...], list[Record]]] = defaultdict(dict)
+    for record in last_of_each(records):
+        name = (record["domain"], record["model"], record["policy"])
+        settings = tuple(record.get(field) for field in SETTING_FIELDS)
+        runs[name].setdefault(settings, []).append(record)
+    return [
+        _row((domain, model + difference, policy), attempts)
+        for (domain, model, policy), group in sorted(runs.items())
+        for difference, attempts in zip(_differences(list(group)), group.values(), strict=True)
+    ]
+
+
+def _differences(settings: Sequence[tuple[object, ...]]) -> list[str]:
+    """For each of several settings, the fields in which they are not all equal, as a suffix to a name."""
+    differing = [i for i in range(len(SETTING_FIELDS)) if len({setting[i] for setting in settings}) > 1]
+    suffixes = []
+    for setting in settings:
+        words = []
+        for i in differing:
+            field, value = SETTING_FIELDS[i], setting[i]
+            if field.endswith("_sha256"):
+                field, value = field.removesuffix("_sha256"), "its own" if value is None else str(value)[:8]
+            words.append(f"{field.replace('_', ' ')} {'none' if value is None else value}")
+        suffixes.append(f" ({', '.join(words)})" if words else "")
+    return suffixes
+
+
+def _row(name: tuple[str, str, str], records: Sequence[Record]) -> Row:
+    lengths = [record["plan_length"] for record in records if record["plan_length"] is not None]
+    failures = Counter(record["outcome"] for record in records if record["outcome"] != Outcome.SOLVED)
+    return Row(
+        *name,
+        solved=len(lengths),
+        instances=len(records),
+        total=sum(lengths) if lengths else None,
+        median=float(median(lengths)) if lengths else None,
+        mean=mean(map(float, lengths)) if lengths else None,
+        seconds=sum(record["seconds"] for record in records),
+        failures={outcome.value: failures[outcome] for outcome in Outcome if failures[outcome]},
+    )
+
+
+NAME_COLUMNS = 3  # the columns that hold words and align to the left
+
+
+def table_cells(rows: Sequence[Row]) -> list[list[str]]:
+    """The table as text: a line of headings, then one line per row; outcomes that never occur get no column."""
+    failures = [outcome.value for outcome in Outcome if any(outcome in row.failures for row in rows)]
+    cells = [["Domain", "Model", "Policy", "Coverage", "Total", "Median", "Mean", "Seconds"]]
+    cells[0] += [name.capitalize() for name in failures]
+    for row in rows:
+        # Rounded down, so that 100 % means every instance.
+        coverage = f"{row.solved} / {row.instances} ({100 * row.solved // row.instances} %)"
+        lengths = [
+            "-" if row.total is None else str(row.total),
+            "-" if row.median is None else f"{row.median:g}",
+            "-" if row.mean is None else f"{row.mean:.1f}",
+        ]
+        cells.append([row.domain, row.model, row.policy, coverage, *lengths, f"{row.seconds:.1f}"])
+        cells[-1] += [str(row.failures.get(name, 0)) for name in failures]
+    return cells
+
+
+def render_text(rows: Sequence[Row]) -> str:
+    """Aligned plain text, fit for a terminal or a pipe."""
+    cells = table_cells(rows)
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if i < NAME_COLUMNS else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in cells
+    ]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def render_markdown(rows: Sequence[Row]) -> str:
+    """A Markdown table."""
+    cells = [[_escape(cell, MARKDOWN) for cell in line] for line in table_cells(rows)]
+    rule = [":--" if i < NAME_COLUMNS else "--:" for i in range(len(cells[0]))]
+    return "".join(f"| {' | '.join(line)} |\n" for line in [cells[0], rule, *cells[1:]])
+
+
+def render_latex(rows: Sequence[Row]) -> str:
+    """A LaTeX tabular that needs no package."""
+    head, *body = [" & ".join(_escape(cell, LATEX) for cell in line) + r" \\" for line in table_cells(rows)]
+    columns = "l" * NAME_COLUMNS + "r" * (head.count(" & ") + 1 - NAME_COLUMNS)
+    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\hline", head, r"\hline", *body, r"\hline", r"\end{tabular}"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def render_json(rows: Sequence[Row]) -> str:
+    """The rows as a JSON list, with numbers unrounded."""
+    return json.dumps([asdict(row) for row in rows], indent=2) + "\n"
+
+
+RENDERERS: dict[str, Callable[[Sequence[Row]], str]] = {
+    "text": render_text,
+    "markdown": render_markdown,
+    "latex": render_latex,
+    "json": render_json,
+}
+
+MARKDOWN = {character: f"\\{character}" for character in r"\|[]_*<>`"}
+LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+}
+
+
+def _escape(cell: str, escapes: dict[str, str]) -> str:
+    return "".join(escapes.get(character, character) for character in cell)

@@ -1,0 +1,35 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from trifold.errors import TrifoldError
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that a crash, a kill or a full disk leaves either the old content or the new one.
+
+    Missing folders are made. A pipe or a device is written to as it is: there is nothing to replace.
+    """
+    replaces = path.is_file() or not path.exists()
+    target = path.with_name(f".{path.name}.{os.getpid()}.part") if replaces else path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(target, "wb") as file:
+            file.write(content)
+            file.flush()
+            if replaces:
+                os.fsync(file.fileno())
+        if replaces:
+            os.replace(target, path)
+    except OSError as error:
+        raise TrifoldError(
+            f"cannot write the file: {error.strerror or error}",
+            place=str(path),
+            remedy="free some space, or write elsewhere",
+        ) from error
+    finally:
+        if replaces:
+            target.unlink(missing_ok=True)

@@ -1,0 +1,25 @@
+"""PDDL problems, their states as structures, state spaces with optimal distances: the only importer of pymimir."""
+
+from trifold.pddl.atoms import AtomTable
+from trifold.pddl.expansion import StateLimitError, UnsolvableError, expand
+from trifold.pddl.isolation import Limits, Result, run_isolated
+from trifold.pddl.problem import Domain, Problem, State, load_domain, load_problem
+from trifold.pddl.state_space import StateSpace
+from trifold.pddl.text import read_text
+
+__all__ = [
+    "AtomTable",
+    "Domain",
+    "Limits",
+    "Problem",
+    "Result",
+    "State",
+    "StateLimitError",
+    "StateSpace",
+    "UnsolvableError",
+    "expand",
+    "load_domain",
+    "load_problem",
+    "read_text",
+    "run_isolated",
+]

@@ -1,0 +1,117 @@
+"""The numbering of a live problem's atoms: from pymimir's states to arrays, many states at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from trifold.pddl.atoms import EVERY_OBJECT, AtomTable, Integers
+from trifold.pddl.description import DomainDescription, Literal, ProblemDescription
+from trifold.pddl.engine import Engine
+
+UNSEEN, INVENTED = -1, -2
+"""Marks of atoms that have no number: not met yet, or pymimir's own and no relation."""
+
+
+class AtomIndex:
+    """The varying atoms of a problem, numbered as they are met: pymimir numbers ground atoms as it creates them.
+
+    static     the static atoms, types aside
+    literals   the atom of each number
+    """
+
+    def __init__(self, domain: DomainDescription, description: ProblemDescription, engine: Engine) -> None:
+        self.relations, self.engine = domain.relations, engine
+        self.relation_of = {name: index for index, (name, _) in enumerate(domain.relations)}
+        self.object_of = {name: index for index, name in enumerate(description.objects)}
+        self.predicates = domain.predicates
+        self.width = max((arity for _, arity in domain.relations), default=1)
+        pymimir_domain = engine.problem.get_domain()
+        self.has_derived = bool(len(engine.problem.get_problem_and_domain_derived_predicates()))
+        varying = {
+            predicate.get_name()
+            for predicates in (pymimir_domain.get_fluent_predicates(), pymimir_domain.get_derived_predicates())
+            for predicate in predicates
+        }
+        self.static = [literal for literal in description.initial if literal.predicate not in varying]
+        facts = [(literal.predicate, literal.arguments) for literal in self.static]
+        for name, types in description.objects.items():
+            above = domain.types_above(types)
+            facts += [(rel, (name,)) for kind, rel in domain.type_relations.items() if kind in above]
+        for literal in description.goal:
+            facts.append((f"{literal.predicate}@goal{'' if literal.positive else '-not'}", literal.arguments))
+        rows = sorted(self.row(*fact) for fact in facts)
+        self.static_rows = np.array(rows, np.int32).reshape(-1, 1 + self.width)
+        self.literals: list[Literal] = []
+        self.numbers = np.empty(0, np.int32)  # pymimir's code of an atom → our number, or a mark below
+        self.has_invented = False
+        self._table: AtomTable | None = None
+
+    def row(self, relation: str, arguments: tuple[str, ...]) -> list[int]:
+        """The relation and the padded arguments of an atom."""
+        indices = [self.object_of[name] for name in arguments] or [EVERY_OBJECT]
+        return [self.relation_of[relation], *indices, *[0] * (self.width - len(indices))]
+
+    @property
+    def table(self) -> AtomTable:
+        """The atoms met so far."""
+        if self._table is None:
+            rows = [self.row(literal.predicate, literal.arguments) for literal in self.literals]
+            varying = np.array(rows, np.int32).reshape(-1, 1 + self.width)
+            self._table = AtomTable(
+                self.relations,
+                tuple(self.object_of),
+                varying[:, 0],
+                varying[:, 1:],
+                self.static_rows[:, 0],
+                self.static_rows[:, 1:],
+            )
+        return self._table
+
+    def gather(self, handles: Sequence[Any]) -> tuple[Integers, Integers]:
+        """The atoms of pymimir's states: offsets (states + 1,) and our numbers of the atoms (Σ atoms,)."""
+        counts, codes = _codes([list(handle.get_fluent_atoms()) for handle in handles])
+        codes *= 2  # even codes are fluent atoms, odd ones derived
+        if self.has_derived:
+            more, derived = _codes([list(handle.get_derived_atoms()) for handle in handles])
+            owner = np.concatenate([np.repeat(np.arange(len(handles)), count) for count in (counts, more)])
+            codes = np.concatenate([codes, 2 * derived + 1])[np.argsort(owner, kind="stable")]
+            counts = counts + more
+        if codes.size and (codes.max() >= len(self.numbers) or (self.numbers[codes] == UNSEEN).any()):
+            self._learn(np.unique(codes))
+        numbers = self.numbers[codes]
+        if self.has_invented:
+            kept = numbers != INVENTED
+            owner = np.repeat(np.arange(len(handles)), counts)[kept]
+            counts, numbers = np.bincount(owner, minlength=len(handles)), numbers[kept]
+        return np.concatenate([[0], np.cumsum(counts)]), numbers
+
+    def _learn(self, codes: Integers) -> None:
+        """Number the atoms that were not met before."""
+        grown = np.full(max(int(codes.max()) + 1, len(self.numbers)), UNSEEN, np.int32)
+        grown[: len(self.numbers)] = self.numbers
+        self.numbers = grown
+        new = codes[grown[codes] == UNSEEN]
+        repositories = self.engine.problem.get_repositories()
+        for kind, look_up in enumerate(
+            (repositories.get_fluent_ground_atoms_from_indices, repositories.get_derived_ground_atoms_from_indices)
+        ):
+            chosen = new[new % 2 == kind]
+            for code, atom in zip(chosen.tolist(), look_up((chosen // 2).tolist()), strict=True):
+                name = atom.get_predicate().get_name()
+                if name in self.predicates:
+                    grown[code] = len(self.literals)
+                    self.literals.append(Literal(name, tuple(item.get_name() for item in atom.get_objects())))
+                else:
+                    grown[code] = INVENTED
+                    self.has_invented = True
+        self._table = None
+
+
+def _codes(lists: Sequence[Sequence[int]]) -> tuple[Integers, Integers]:
+    """Lengths (lists,) and all members (Σ lengths,) of lists of integers."""
+    counts = np.fromiter(map(len, lists), np.int64, len(lists))
+    return counts, np.fromiter(chain.from_iterable(lists), np.int64, int(counts.sum()))

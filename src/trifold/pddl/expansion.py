@@ -1,0 +1,128 @@
+"""Expansion: the whole state space of a small problem with optimal distances, by pymimir's breadth-first search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trifold.errors import TrifoldError
+from trifold.pddl.atoms import AtomTable, Integers
+from trifold.pddl.problem import Problem, load_domain, load_problem
+from trifold.pddl.state_space import StateSpace
+from trifold.pddl.text import Source
+
+CHUNK = 50_000
+"""How many states are unpacked at a time."""
+
+
+class StateLimitError(TrifoldError):
+    """The problem has more states than the limit."""
+
+
+class UnsolvableError(TrifoldError):
+    """The goal needs a static atom to be other than it is, so no state has a plan."""
+
+
+def expand(domain: str | Path | Source, problem: str | Path | Source, max_states: int) -> StateSpace:
+    """Expand every reachable state, past goals too, and label it with V*; above the limit, StateLimitError."""
+    loaded = load_problem(load_domain(domain), problem)
+    try:
+        return _expand(loaded, max_states)
+    finally:
+        loaded.release()
+
+
+def _expand(problem: Problem, max_states: int) -> StateSpace:
+    from pymimir.advanced import datasets
+
+    if not problem.engine.goal.test_static_goal():
+        raise UnsolvableError("the goal can never hold: it asks for a static atom that is false", place=problem.name)
+    options = datasets.StateSpaceOptions()
+    options.max_num_states = max_states + 1  # pymimir stops when it reaches its limit, not when it passes it
+    options.remove_if_unsolvable = False
+    options.symmetry_pruning = False
+    created = datasets.StateSpace.create(problem.engine.context, options)
+    if created is None:
+        raise StateLimitError(
+            f"the problem has more than {max_states:,} states",
+            place=problem.name,
+            remedy="use a smaller problem, or raise the limit",
+        )
+    space = created[0]
+    graph = space.get_graph()
+    vertices = graph.get_vertices()
+    states = len(vertices)
+
+    counts, numbers = [], []
+    for start in range(0, states, CHUNK):
+        handles = [datasets.get_state(vertex) for vertex in vertices[start : start + CHUNK]]
+        offsets, chunk = problem.atom_index.gather(handles)
+        counts.append(np.diff(offsets))
+        numbers.append(chunk)
+    table = problem.atom_index.table
+    offsets = _offsets(np.concatenate(counts))
+    owner = np.repeat(np.arange(states), np.diff(offsets))
+    ranks = table.rank[np.concatenate(numbers)]
+    indices = ranks[np.lexsort((ranks, owner))]
+
+    distances = np.fromiter(map(datasets.get_unit_goal_distance, vertices), np.int64, states)
+    distances[np.fromiter(map(datasets.is_unsolvable, vertices), bool, states)] = -1
+
+    edges = graph.get_edges()
+    source = np.fromiter((edge.get_source() for edge in edges), np.int64, len(edges))
+    target = np.fromiter((edge.get_target() for edge in edges), np.int64, len(edges))
+    pairs = np.unique(source * states + target)
+    return StateSpace(
+        domain=problem.domain.name,
+        problem=problem.name,
+        table=_sorted(table),
+        offsets=offsets,
+        indices=indices.astype(np.min_scalar_type(max(len(table.relation) - 1, 0))),
+        distances=distances.astype(np.int32),
+        transition_offsets=_offsets(np.bincount(pairs // states, minlength=states)),
+        targets=(pairs % states).astype(np.int32),
+        initial=space.get_initial_vertex(),
+    )
+
+
+def expand_to_file(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """What a child process does: expand a problem into a file, and return what is in it.
+
+    job     domain, problem: [text, name] of each; max_states; path of the file
+    return  outcome: "labelled", "state limit" or "unsolvable"; message; and the counts if a file was written
+    """
+    try:
+        space = expand(Source(*job["domain"]), Source(*job["problem"]), job["max_states"])
+    except StateLimitError as error:
+        return {"outcome": "state limit", "message": error.message}
+    except UnsolvableError as error:
+        return {"outcome": "unsolvable", "message": error.message}
+    space.save(job["path"])
+    solvable = space.distances[space.initial] >= 0
+    return {
+        "outcome": "labelled" if solvable else "unsolvable",
+        "message": "" if solvable else "there is no plan from the initial state",
+        "states": len(space),
+        "dead_ends": int((space.distances < 0).sum()),
+        "max_distance": int(space.distances.max()),
+    }
+
+
+def _sorted(table: AtomTable) -> AtomTable:
+    """The table with its varying atoms in sorted order, so that files do not depend on the order of discovery."""
+    order = np.argsort(table.rank)
+    return AtomTable(
+        table.relations,
+        table.objects,
+        table.relation[order],
+        table.arguments[order],
+        table.static_relation,
+        table.static_arguments,
+    )
+
+
+def _offsets(counts: Integers) -> Integers:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])

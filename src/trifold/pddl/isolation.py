@@ -1,0 +1,188 @@
+"""Isolation: run functions in child processes under limits, where whatever happens is a named outcome."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+START_UP_SECONDS = 120.0
+"""How long a child may take to start, before its time limit begins."""
+
+REPLACE_ABOVE = 0.25
+"""A child whose memory peaked above this part of its limit is replaced: freed memory stays in fragments."""
+
+OUT_OF_MEMORY = ("bad_alloc", "MemoryError", "annot allocate memory")
+"""What C++, Python and the loader say last when there is no memory left."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one job may use; None is no limit. Memory is address space."""
+
+    seconds: float | None = None
+    memory_gib: float | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """How one job ended.
+
+    job      its index
+    outcome  "ok", "error" (a TrifoldError), "time limit", "memory limit" or "crash"
+    value    what the function returned if ok; message, place and remedy of a TrifoldError if error; otherwise None
+    message  what went wrong, in words
+    seconds  how long the job ran
+    """
+
+    job: int
+    outcome: str
+    value: dict[str, Any] | None
+    message: str
+    seconds: float
+
+
+def run_isolated(
+    function: str,
+    jobs: Sequence[dict[str, Any]],
+    *,
+    workers: int,
+    limits: Limits,
+    on_event: Callable[[int, dict[str, Any]], None] | None = None,
+) -> Iterator[Result]:
+    """Call ``function``, given as "module:name", once per job in child processes; yield results as jobs end.
+
+    In the child it is called as ``name(job, report)`` and returns a dict; jobs, values and what it reports are JSON.
+    Closing the iterator, or an exception in it, kills the children.
+    """
+    pending = deque(enumerate(jobs))
+    idle: list[_Child] = []
+    busy: list[_Child] = []
+    with selectors.DefaultSelector() as selector:
+        try:
+            while pending or busy:
+                while pending and len(busy) < max(workers, 1):
+                    child = idle.pop() if idle else _Child(function, limits)
+                    busy.append(child)
+                    selector.register(child.output, selectors.EVENT_READ, child)
+                    child.start(*pending.popleft())
+                wait = min(child.deadline for child in busy) - time.monotonic()
+                # An unlimited wait is cut so that an interrupt is seen on every platform.
+                ready = {key.data for key, _ in selector.select(min(max(wait, 0.0), 1.0))}
+                for child in list(busy):
+                    result = child.read(on_event) if child in ready else child.check_time()
+                    if result is not None:
+                        selector.unregister(child.output)
+                        busy.remove(child)
+                        if child.reusable:
+                            idle.append(child)
+                        else:
+                            child.kill()
+                        yield result
+        finally:
+            for child in busy + idle:
+                child.kill()
+
+
+class _Child:
+    """A child process that does one job at a time."""
+
+    def __init__(self, function: str, limits: Limits) -> None:
+        self.limits = limits
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the child)
+        path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+        # One thread for numpy's BLAS: each further one would reserve address space on machines with many cores.
+        environment = os.environ | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}
+        memory = "" if limits.memory_gib is None else str(int(limits.memory_gib * 2**30))
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "trifold.pddl.worker", function, memory, str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            env=environment,
+            bufsize=0,
+        )
+        assert self.process.stdin and self.process.stdout
+        self.input, self.output = self.process.stdin, self.process.stdout
+        self.buffer = b""
+        self.reusable = True
+
+    def start(self, index: int, job: dict[str, Any]) -> None:
+        self.index, self.started, self.running = index, time.monotonic(), False
+        self.deadline = self.started + START_UP_SECONDS
+        # A job can be larger than a pipe holds, and a child that hangs would not read it: write without waiting.
+        line = json.dumps(job).encode() + b"\n"
+        threading.Thread(target=self._write, args=(line,), daemon=True).start()
+
+    def _write(self, line: bytes) -> None:
+        try:
+            view = memoryview(line)
+            while view:
+                view = view[self.input.write(view) :]
+        except (OSError, ValueError):
+            pass  # the child has ended, and reading from it says so
+
+    def read(self, on_event: Callable[[int, dict[str, Any]], None] | None) -> Result | None:
+        """Take in what the child has written; the job's result if it has ended."""
+        chunk = os.read(self.output.fileno(), 1 << 16)
+        if not chunk:
+            return self._ended()
+        *lines, self.buffer = (self.buffer + chunk).split(b"\n")
+        for line in lines:
+            kind, content = json.loads(line)
+            if kind == "started":
+                self.started, self.running = time.monotonic(), True
+                self.deadline = self.started + (float("inf") if self.limits.seconds is None else self.limits.seconds)
+            elif kind == "event" and on_event is not None:
+                on_event(self.index, content)
+            elif kind == "result":
+                limit = self.limits.memory_gib
+                tired = limit is not None and content.pop("peak_gib") > REPLACE_ABOVE * limit
+                self.reusable = content["outcome"] in ("ok", "error") and not tired
+                return Result(self.index, content["outcome"], content["value"], content["message"], content["seconds"])
+        return None
+
+    def check_time(self) -> Result | None:
+        """The result "time limit" if the job is past it."""
+        if time.monotonic() < self.deadline:
+            return None
+        self.reusable = False
+        seconds = time.monotonic() - self.started
+        if not self.running:
+            return Result(self.index, "crash", None, f"the process did not start in {START_UP_SECONDS:g} s", seconds)
+        return Result(self.index, "time limit", None, f"stopped after {self.limits.seconds:g} s", seconds)
+
+    def _ended(self) -> Result:
+        """The result when the child has ended without one."""
+        self.reusable = False
+        seconds = time.monotonic() - self.started
+        code = self.process.wait()
+        self.errors.seek(max(0, self.errors.seek(0, os.SEEK_END) - 4000))
+        lines = self.errors.read().decode(errors="replace").strip().splitlines()
+        if any(sign in line for sign in OUT_OF_MEMORY for line in lines):
+            limit = self.limits.memory_gib
+            message = "the machine has no more memory" if limit is None else f"more than {limit:g} GiB"
+            return Result(self.index, "memory limit", None, message, seconds)
+        how = (
+            f"the process was ended by {signal.Signals(-code).name}" if code < 0 else f"the process exited with {code}"
+        )
+        return Result(self.index, "crash", None, ": ".join([how, *lines[-1:]]), seconds)
+
+    def kill(self) -> None:
+        """End the child at once and leave nothing of it."""
+        self.process.kill()
+        self.process.wait()
+        self.output.close()
+        self.errors.close()
+        # The writing thread may still hold the input; the end of the child has broken the pipe, so it lets go.
+        self.input.close()

@@ -1,0 +1,142 @@
+"""Planning problems: their states, successors and goals, and states as structures over objects."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trifold.pddl.atom_index import AtomIndex
+from trifold.pddl.description import DomainDescription, ProblemDescription, describe_domain, describe_problem
+from trifold.pddl.engine import Engine, create_context, release_at_exit
+from trifold.pddl.text import Source, open_source
+
+if TYPE_CHECKING:
+    from trifold.structures import Signature, Structures
+
+
+class Domain:
+    """A PDDL domain: the relations that states of its problems can have.
+
+    name       its name, in lower case
+    text       the PDDL text as given
+    relations  (name, arity) of each relation, sorted by name
+    """
+
+    def __init__(self, source: Source, description: DomainDescription) -> None:
+        self.source, self.description = source, description
+        self.name, self.text = description.name, source.text
+        self.relations = description.relations
+
+    @cached_property
+    def signature(self) -> Signature:
+        """The relations of every state: predicates, types, and ``p@goal`` and ``p@goal-not`` of each predicate p."""
+        from trifold.structures import Signature
+
+        return Signature.of(self.relations)
+
+    def __repr__(self) -> str:
+        return f"Domain({self.name})"
+
+
+class State:
+    """A state of a problem. Equal states of one problem are one object, so ``==`` and ``hash`` cost nothing."""
+
+    __slots__ = ("__weakref__", "handle", "problem")
+
+    def __init__(self, problem: Problem, handle: Any) -> None:
+        self.problem, self.handle = problem, handle
+
+    def __repr__(self) -> str:
+        return f"State({' '.join(self.problem.atoms(self))})"
+
+
+class Problem:
+    """A PDDL problem.
+
+    domain         its domain
+    name, text     its name in lower case, and the PDDL text as given
+    objects        names of its objects, domain constants first, in the order of their declaration
+    initial_state  where a plan starts
+    goal           the goal's literals, such as ``(on a b)`` or ``(not (dirty l))``
+    notes          what a user should know about how the problem is read
+    """
+
+    def __init__(self, domain: Domain, source: Source, description: ProblemDescription) -> None:
+        self.domain, self.name, self.text = domain, description.name, source.text
+        self.objects = tuple(description.objects)
+        self.goal = tuple(map(str, description.goal))
+        self.notes = description.notes
+        self._states: weakref.WeakValueDictionary[int, State] = weakref.WeakValueDictionary()
+        self._action_texts: dict[int, str] = {}
+        self.engine = Engine(create_context(domain.source, source))
+        release_at_exit(self)
+        self.atom_index = AtomIndex(domain.description, description, self.engine)
+        self.initial_state = self._intern(self.engine.repository.get_or_create_initial_state()[0])
+
+    def is_goal(self, state: State) -> bool:
+        """Whether the goal holds in the state."""
+        goal = self.engine.goal
+        return bool(goal.test_static_goal() and goal.test_dynamic_goal(state.handle))
+
+    def successors(self, state: State) -> list[tuple[str, State]]:
+        """Each applicable action, such as ``(pick-up a)``, and the state it leads to, sorted by the action's text."""
+        create = self.engine.repository.get_or_create_successor_state
+        found = {}
+        for action in self.engine.generator.generate_applicable_actions(state.handle):
+            # pymimir splits an action with a disjunctive condition: both parts have one text and one successor.
+            text = self._action_text(action)
+            if text not in found:
+                found[text] = self._intern(create(state.handle, action, 0.0)[0])
+        return sorted(found.items(), key=lambda pair: pair[0])
+
+    def structures(self, states: Sequence[State]) -> Structures:
+        """One structure over the objects per state, over ``domain.signature``, atoms sorted."""
+        offsets, indices = self.atom_index.gather([state.handle for state in states])
+        return self.atom_index.table.structures(offsets, indices)
+
+    def atoms(self, state: State) -> list[str]:
+        """The true atoms as text, sorted: fluent, derived and static ones, without types."""
+        _, indices = self.atom_index.gather([state.handle])
+        return sorted(map(str, chain(self.atom_index.static, (self.atom_index.literals[index] for index in indices))))
+
+    def release(self) -> None:
+        """Let go of pymimir; the problem and its states cannot be used after that."""
+        for state in list(self._states.values()):
+            state.handle = None
+        self.engine = self.atom_index = None  # type: ignore[assignment]
+
+    def _intern(self, handle: Any) -> State:
+        index = handle.get_index()
+        state = self._states.get(index)
+        if state is None:
+            state = self._states[index] = State(self, handle)
+        return state
+
+    def _action_text(self, action: Any) -> str:
+        index = action.get_index()
+        text = self._action_texts.get(index)
+        if text is None:
+            # pymimir's plan form leaves out the parameters that it adds for quantified conditions.
+            text = self._action_texts[index] = action.to_string_for_plan(self.engine.problem)
+        return text
+
+    def __repr__(self) -> str:
+        return f"Problem({self.name}, {len(self.objects)} objects)"
+
+
+def load_domain(text_or_path: str | Path | Source) -> Domain:
+    """Load a domain from a path, or from PDDL text (a string with a parenthesis)."""
+    source = open_source(text_or_path, "domain")
+    description = describe_domain(source)
+    create_context(source, None)
+    return Domain(source, description)
+
+
+def load_problem(domain: Domain, text_or_path: str | Path | Source) -> Problem:
+    """Load a problem of the domain from a path, or from PDDL text (a string with a parenthesis)."""
+    source = open_source(text_or_path, "problem")
+    return Problem(domain, source, describe_problem(source, domain.description))

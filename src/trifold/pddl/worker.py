@@ -1,0 +1,94 @@
+"""The child's side of isolation: read jobs as JSON lines, call the function, write results as JSON lines."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import json
+import os
+import resource
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from typing import IO, Any
+
+from trifold.errors import TrifoldError
+
+PR_SET_PDEATHSIG = 1
+
+
+def main(function: str, memory: str, parent: str) -> None:
+    """Do jobs until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    _die_with_parent(int(parent))
+    jobs, answers = _take_pipes()
+
+    def send(kind: str, content: dict[str, Any]) -> None:
+        answers.write(json.dumps([kind, content]) + "\n")
+        answers.flush()
+
+    for line in jobs:
+        send("started", {})
+        start = time.perf_counter()
+        result = _run(function, json.loads(line), lambda event: send("event", event), memory)
+        unit = 2**30 if sys.platform == "darwin" else 2**20  # bytes there, kilobytes elsewhere
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+        send("result", result | {"seconds": time.perf_counter() - start, "peak_gib": peak})
+
+
+def _run(function: str, job: dict[str, Any], report: Callable[[dict[str, Any]], None], memory: str) -> dict[str, Any]:
+    """Call the function and name how it ended."""
+    try:
+        with _memory_limit(memory):
+            module, _, name = function.partition(":")
+            value = getattr(importlib.import_module(module), name)(job, report)
+            json.dumps(value)
+            return {"outcome": "ok", "value": value, "message": ""}
+    except TrifoldError as error:
+        about = {"message": error.message, "place": error.place, "remedy": error.remedy}
+        return {"outcome": "error", "value": about, "message": str(error)}
+    except MemoryError:
+        return {"outcome": "memory limit", "value": None, "message": f"more than {int(memory or 0) / 2**30:g} GiB"}
+    except BaseException as error:
+        last = traceback.format_exception_only(error)[-1].strip()
+        return {"outcome": "crash", "value": None, "message": last}
+
+
+@contextlib.contextmanager
+def _memory_limit(memory: str) -> Any:
+    """Bound the address space, but not while the outcome is reported."""
+    if not memory:
+        yield
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = int(memory) if hard == resource.RLIM_INFINITY else min(int(memory), hard)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+
+def _die_with_parent(parent: int) -> None:
+    """Ask Linux to kill this process when the parent ends, however it ends; elsewhere the end of input must do."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            sys.exit(1)
+
+
+def _take_pipes() -> tuple[IO[str], IO[str]]:
+    """The pipes to the parent under numbers of their own, so that no print of any library can reach them."""
+    jobs = os.fdopen(os.dup(0), encoding="utf-8")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    return jobs, answers
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

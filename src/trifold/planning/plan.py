@@ -1,0 +1,89 @@
+"""Plans: IPC text, written so that no half of it is ever seen, and replayed before it is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trifold.errors import TrifoldError
+from trifold.files import write_whole
+from trifold.planning.policy import State, Task
+
+
+def plan_text(actions: Sequence[str]) -> str:
+    """The plan in the format of the planning competitions.
+
+    >>> print(plan_text(["(pick-up a)", "(stack a b)"]), end="")
+    (pick-up a)
+    (stack a b)
+    ; cost = 2 (unit cost)
+    """
+    return "".join(f"{line}\n" for line in [*actions, f"; cost = {len(actions)} (unit cost)"])
+
+
+def parse_plan(text: str, *, place: str | None = None) -> list[str]:
+    """The actions of a plan in IPC format; comments, blank lines, case and spacing do not matter.
+
+    >>> parse_plan("; found by hand\\n(PICK-UP  A) ; first\\n\\n( stack a b )")
+    ['(pick-up a)', '(stack a b)']
+    """
+    actions = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        action = line.partition(";")[0].strip()
+        if not action:
+            continue
+        inside = action[1:-1]
+        if action[0] != "(" or action[-1] != ")" or not inside.split() or "(" in inside or ")" in inside:
+            raise TrifoldError(
+                f"line {number} is not an action: {action!r}",
+                place=place,
+                remedy="write one action per line, such as (pick-up a)",
+            )
+        actions.append(_canonical(action))
+    return actions
+
+
+def write_plan(path: Path, actions: Sequence[str]) -> None:
+    """Write the plan to `path`, whole or not at all."""
+    write_whole(path, plan_text(actions).encode())
+
+
+def read_plan(path: Path) -> list[str]:
+    """The actions of the plan in a file."""
+    try:
+        return parse_plan(path.read_text(encoding="utf-8"), place=str(path))
+    except OSError as error:
+        raise TrifoldError(f"cannot read the plan: {error.strerror}", place=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise TrifoldError("this is not text", place=str(path)) from error
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What came of replaying a plan: true if it reached a goal, else why not, and after how many good steps."""
+
+    steps: int
+    failure: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.failure is None
+
+
+def replay(problem: Task[State], actions: Sequence[str]) -> Replay:
+    """Apply the actions one after another from the initial state, and test the goal at the end."""
+    state = problem.initial_state
+    for steps, action in enumerate(actions):
+        successors = {_canonical(name): successor for name, successor in problem.successors(state)}
+        name = _canonical(action)
+        if name not in successors:
+            return Replay(steps, f"step {steps + 1}: {name} is not applicable")
+        state = successors[name]
+    if not problem.is_goal(state):
+        return Replay(len(actions), f"the goal does not hold after the last step ({len(actions)})")
+    return Replay(len(actions))
+
+
+def _canonical(action: str) -> str:
+    """One spelling for an action: lower case, single spaces."""
+    return f"({' '.join(action.strip()[1:-1].lower().split())})"

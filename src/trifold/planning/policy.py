@@ -1,0 +1,132 @@
+"""The general policy of the paper: from a state, go to the unvisited successor with the least V."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from trifold.errors import TrifoldError
+from trifold.planning.outcomes import Outcome
+
+State = TypeVar("State", bound=Hashable)
+
+
+class Task(Protocol[State]):
+    """What a policy needs of a problem; `trifold.pddl.Problem` is one, and so is any toy."""
+
+    @property
+    def initial_state(self) -> State: ...
+
+    def is_goal(self, state: State, /) -> bool: ...
+
+    def successors(self, state: State, /) -> Sequence[tuple[str, State]]:
+        """The applicable actions in a fixed order, each with the state that it leads to."""
+        ...
+
+
+@dataclass(frozen=True)
+class Step:
+    """One state on the way: its number, the action that led to it (None at the start) and its V."""
+
+    number: int
+    action: str | None
+    value: float
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """The way that a policy went, and how it ended.
+
+    `actions` is a plan only if `outcome` is solved. `values` has one entry more than `actions`: V of the initial
+    state comes first. `evaluated` counts the states whose V was asked for, and `seconds` is the time it all took.
+    """
+
+    outcome: Outcome
+    actions: tuple[str, ...]
+    values: tuple[float, ...]
+    visited: int
+    evaluated: int
+    seconds: float
+
+    @property
+    def seconds_per_step(self) -> float:
+        """Mean time of a step; that of the lone first evaluation if no step was taken."""
+        return self.seconds / max(1, len(self.actions))
+
+
+def follow_policy(
+    problem: Task[State],
+    values: Callable[[list[State]], Iterable[float]],
+    *,
+    max_steps: int = 1000,
+    strict: bool = False,
+    timeout: float | None = None,
+    on_step: Callable[[Step], None] | None = None,
+) -> Trajectory:
+    """Step to the unvisited successor with the least V until a goal is reached.
+
+    Of successors with equal V the first in the order of `problem.successors` is taken, and a goal among them gets no
+    favour. The way fails after `max_steps` steps, where no unvisited successor is left, or when `timeout` seconds
+    have passed (looked at between steps).
+
+    `strict` is the policy without memory: the least V of all successors, visited or not. It depends on the state
+    alone, so the first state that it would visit twice ends the way as a cycle.
+
+    `values` maps a list of states to their V, in order: `Model.values`, V* from a table, or any heuristic. All
+    successors of a step are evaluated by one call.
+    """
+    start = time.monotonic()
+    state = problem.initial_state
+    visited = {state}
+    actions: list[str] = []
+    along = _evaluate(values, [state], step=0)
+    evaluated = 1
+
+    def end(outcome: Outcome) -> Trajectory:
+        seconds = time.monotonic() - start
+        return Trajectory(outcome, tuple(actions), tuple(along), len(visited), evaluated, seconds)
+
+    if on_step:
+        on_step(Step(0, None, along[0]))
+    while not problem.is_goal(state):
+        if len(actions) >= max_steps:
+            return end(Outcome.STEP_LIMIT)
+        if timeout is not None and time.monotonic() - start >= timeout:
+            return end(Outcome.TIMEOUT)
+        ways: dict[State, str] = {}  # several actions may lead to one state: it is evaluated once
+        for action, successor in problem.successors(state):
+            if strict or successor not in visited:
+                ways.setdefault(successor, action)
+        if not ways:
+            return end(Outcome.STUCK)
+        candidates = list(ways)
+        found = _evaluate(values, candidates, step=len(actions) + 1)
+        evaluated += len(candidates)
+        value, best = min(zip(found, range(len(found)), strict=True))
+        state = candidates[best]
+        if state in visited:
+            return end(Outcome.CYCLE)
+        visited.add(state)
+        actions.append(ways[state])
+        along.append(value)
+        if on_step:
+            on_step(Step(len(actions), actions[-1], value))
+    return end(Outcome.SOLVED)
+
+
+def _evaluate(values: Callable[[list[State]], Iterable[float]], states: list[State], step: int) -> list[float]:
+    """V of each state as a plain number, refusing what cannot be compared."""
+    found: Any = values(states)
+    # A tensor or an array is copied to the host once, not once per number.
+    numbers = [float(value) for value in (found.tolist() if hasattr(found, "tolist") else found)]
+    if len(numbers) != len(states):
+        raise ValueError(f"V gave {len(numbers)} values for {len(states)} states")
+    if any(math.isnan(number) for number in numbers):
+        raise TrifoldError(
+            f"V is not a number (NaN) for a state at step {step}",
+            remedy="train the model again, or use an earlier checkpoint: its weights have diverged",
+        )
+    return numbers

@@ -1,0 +1,7 @@
+"""Training: balanced batches, one visible loop, and run folders that can be resumed."""
+
+from trifold.training.sampler import BalancedSampler
+from trifold.training.settings import PRESETS, Preset, Settings
+from trifold.training.train import TrainingResult, resume, train
+
+__all__ = ["PRESETS", "BalancedSampler", "Preset", "Settings", "TrainingResult", "resume", "train"]

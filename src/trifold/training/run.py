@@ -1,0 +1,128 @@
+"""Run folders: all that a training leaves behind, and all that it needs to go on.
+
+config.json         what was asked for: data folder, architecture, settings, threads
+environment.json    versions and hardware
+data.json           problems, their outcomes and counts, and the hash of the data
+model.safetensors   the best model of all seeds
+curves.png          losses over steps
+seed-N/             for each seed:
+  metrics.jsonl       one line per validation
+  best.safetensors    the model with the least validation loss so far
+  last.safetensors    the last save: weights, optimizer and counters, in one file, so that it is whole
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from trifold.errors import TrifoldError
+from trifold.files import write_whole
+from trifold.model import Model, checkpoint
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """The counters of a training: ``loss_sum`` is over the steps since the last validation."""
+
+    step: int = 0
+    seconds: float = 0.0
+    best: float | None = None
+    validation: float | None = None
+    loss_sum: float = 0.0
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The folder of a run."""
+
+    path: Path
+
+    @property
+    def model(self) -> Path:
+        return self.path / "model.safetensors"
+
+    def seed(self, seed: int) -> SeedFolder:
+        return SeedFolder(self.path / f"seed-{seed}")
+
+    def seeds(self) -> list[SeedFolder]:
+        return [SeedFolder(path) for path in sorted(self.path.glob("seed-*"), key=lambda path: int(path.name[5:]))]
+
+    def write(self, name: str, content: dict[str, Any]) -> None:
+        """Write one of the JSON files."""
+        write_whole(self.path / name, (json.dumps(content, indent=2) + "\n").encode())
+
+    def read(self, name: str) -> dict[str, Any]:
+        try:
+            content: dict[str, Any] = json.loads((self.path / name).read_text())
+        except (OSError, ValueError) as error:
+            raise TrifoldError(
+                f"this is not the folder of a training run: {name} cannot be read",
+                place=str(self.path),
+                remedy="give the folder that `trifold train` made",
+            ) from error
+        return content
+
+
+@dataclass(frozen=True)
+class SeedFolder:
+    """The folder of one seed of a run."""
+
+    path: Path
+
+    @property
+    def best(self) -> Path:
+        return self.path / "best.safetensors"
+
+    @property
+    def last(self) -> Path:
+        return self.path / "last.safetensors"
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """The lines of metrics.jsonl; a torn last line, left by a crash, is no line."""
+        path = self.path / "metrics.jsonl"
+        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+        return [json.loads(line) for line in lines if line.endswith("\n")]
+
+    def log(self, line: dict[str, Any]) -> None:
+        try:
+            with (self.path / "metrics.jsonl").open("a") as file:
+                file.write(json.dumps(line) + "\n")
+        except OSError as error:
+            raise TrifoldError(f"cannot write metrics: {error.strerror}", place=str(self.path)) from error
+
+    def save(self, model: Model, optimizer: torch.optim.Optimizer, state: TrainingState) -> None:
+        """Save all that a resumed run needs, as one file."""
+        tensors = {f"network.{name}": weight.detach() for name, weight in model.network.state_dict().items()}
+        for index, entries in optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value) for name, value in entries.items()}
+        cpu = {name: tensor.cpu() for name, tensor in tensors.items()}
+        checkpoint.write(self.last, cpu, {"kind": "training", "state": asdict(state)})
+
+    def save_best(self, model: Model, found: dict[str, Any]) -> None:
+        model.provenance = model.provenance | {"selected": found}
+        model.save(self.best)
+
+    def load(self, model: Model, optimizer: torch.optim.Optimizer) -> TrainingState:
+        """Set the model and the optimizer to the last save, and forget what was logged after it."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        if not self.last.exists():
+            (self.path / "metrics.jsonl").unlink(missing_ok=True)
+            return TrainingState()
+        tensors, header = checkpoint.read(self.last, kind="training")
+        network = {name[8:]: tensor for name, tensor in tensors.items() if name.startswith("network.")}
+        model.network.load_state_dict(network)
+        entries: dict[int, dict[str, torch.Tensor]] = {}
+        for name, tensor in tensors.items():
+            if name.startswith("optimizer."):
+                _, index, key = name.split(".")
+                entries.setdefault(int(index), {})[key] = tensor
+        optimizer.load_state_dict({"state": entries, "param_groups": optimizer.state_dict()["param_groups"]})
+        state = TrainingState(**header["state"])
+        kept = "".join(json.dumps(line) + "\n" for line in self.metrics() if line["step"] <= state.step)
+        write_whole(self.path / "metrics.jsonl", kept.encode())
+        return state

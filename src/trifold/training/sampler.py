@@ -1,0 +1,39 @@
+"""Balanced mini-batches: as many distinct V* as possible in each."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+class BalancedSampler:
+    """Draws the states of each training step, by the paper's rule: a batch holds as many distinct V* as it can.
+
+    With at least ``batch`` distinct values in the data, each batch has ``batch`` different ones, drawn at random; with
+    fewer, it has all of them equally often, up to one. Within a value, a state is drawn uniformly.
+
+    The batch of a step depends on the seed and the step alone, so that a resumed run needs no generator's state.
+
+    >>> sampler = BalancedSampler(torch.tensor([0.0, 1.0, 1.0, 1.0, 2.0]), batch=3, seed=0)
+    >>> sorted(sampler.targets[sampler.draw(7)].tolist())
+    [0.0, 1.0, 2.0]
+    """
+
+    def __init__(self, targets: Tensor, batch: int, seed: int) -> None:
+        self.targets = targets.cpu()
+        self.batch, self.seed = batch, seed
+        self.order = torch.argsort(self.targets, stable=True)
+        _, self.counts = torch.unique_consecutive(self.targets[self.order], return_counts=True)
+        self.starts = torch.cumsum(self.counts, 0) - self.counts
+
+    def draw(self, step: int) -> Tensor:
+        """(batch,) the states of this step."""
+        # Not torch's generator: it would keep 32 bits of a seed, and seeds would repeat each other's batches.
+        generator = np.random.default_rng((self.seed, step))
+        values = len(self.counts)
+        rounds = -(-self.batch // values)
+        chosen = torch.from_numpy(np.concatenate([generator.permutation(values) for _ in range(rounds)])[: self.batch])
+        shares = torch.from_numpy(generator.random(self.batch))
+        within = (shares * self.counts[chosen]).to(torch.int64)
+        return self.order[self.starts[chosen] + within]

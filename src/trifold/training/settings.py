@@ -1,0 +1,77 @@
+"""How a model is trained: the paper's settings, and a small one for two CPU cores."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from trifold.errors import TrifoldError
+from trifold.model import ModelConfig
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of one training run; the defaults are the paper's.
+
+    steps              of the optimizer. The paper trains for 12 hours of an A10, which we read as 200,000
+    minutes            stop earlier, after so many minutes of training
+    batch              states in a mini-batch
+    learning_rate      of Adam
+    validate_every     steps between two looks at the validation loss
+    validation_states  at most so many states are looked at then: a fixed sample, drawn with the seed
+    dead_ends          "keep": with a target one above the largest V* of the data; "drop": leave them out
+    seed               of the first model; further models count up from it
+    seeds              how many models are trained; the one with the least validation loss is kept
+    """
+
+    steps: int = 200_000
+    minutes: float | None = None
+    batch: int = 16
+    learning_rate: float = 2e-4
+    validate_every: int = 1_000
+    validation_states: int = 2_000
+    dead_ends: str = "keep"
+    seed: int = 0
+    seeds: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch", "learning_rate", "validate_every", "validation_states", "seeds"):
+            if getattr(self, name) <= 0:
+                raise TrifoldError(f"{name} must be positive, not {getattr(self, name)}")
+        if self.minutes is not None and self.minutes <= 0:
+            raise TrifoldError(f"minutes must be positive, not {self.minutes}")
+        if self.seed < 0:
+            raise TrifoldError(f"a seed is 0 or more, not {self.seed}")
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Settings:
+        known = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in values.items() if name in known})
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named choice of architecture sizes and settings."""
+
+    summary: str
+    model: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def build(self, model: dict[str, Any], settings: dict[str, Any]) -> tuple[ModelConfig, Settings]:
+        """The preset with the choices that were made explicitly (those that are not None)."""
+        chosen = {name: value for name, value in model.items() if value is not None}
+        wanted = {name: value for name, value in settings.items() if value is not None}
+        return ModelConfig(**self.model | chosen), Settings(**self.settings | wanted)
+
+
+PRESETS = {
+    "paper": Preset("the paper's settings: k = 64, L = 30, batch 16, learning rate 2e-4, 200,000 steps"),
+    "small": Preset(
+        "learns easy domains on two CPU cores in minutes: k = 32, L = 12, batch 32, learning rate 1e-3, 800 steps",
+        {"dim": 32, "layers": 12},
+        {"steps": 800, "batch": 32, "learning_rate": 1e-3, "validate_every": 50, "validation_states": 300},
+    ),
+}

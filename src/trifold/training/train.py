@@ -1,0 +1,213 @@
+"""Training from a folder of PDDL files to a run folder with a model, and resuming it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from trifold.data import Dataset, Labelled, LabelLimits, dead_end_target, default_cache, label, read_folder, split
+from trifold.errors import TrifoldError
+from trifold.files import write_whole
+from trifold.model import Model, ModelConfig
+from trifold.training.environment import describe_environment
+from trifold.training.loop import Progress, train_model
+from trifold.training.plot import plot_curves
+from trifold.training.run import RunFolder
+from trifold.training.settings import PRESETS, Settings
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """Where the model is, and how it did on the validation states."""
+
+    run: Path
+    model_path: Path
+    validation_loss: float
+    seed: int
+    steps: int
+    seconds: float
+
+    def load(self) -> Model:
+        return Model.load(self.model_path)
+
+
+class Watcher:
+    """What a training reports as it goes; the default says nothing. A display overrides what it shows."""
+
+    def labelling(self, problems: int) -> None: ...
+
+    def labelled(self, item: Labelled) -> None: ...
+
+    def prepared(self, summary: dict[str, Any]) -> None: ...
+
+    def progress(self, progress: Progress) -> None: ...
+
+
+def train(
+    directory: Path | str,
+    run: Path | str,
+    *,
+    preset: str = "paper",
+    model: dict[str, Any] | None = None,
+    settings: dict[str, Any] | None = None,
+    device: str = "cpu",
+    workers: int | None = None,
+    limits: LabelLimits | None = None,
+    cache: Path | None = None,
+    watcher: Watcher | None = None,
+) -> TrainingResult:
+    """Learn a value function from the problems of a folder.
+
+    directory  has domain.pddl and problems in train/ and validation/, in train/, or beside it
+    run        the folder to make for the run
+    preset     "paper" or "small"
+    model      fields of ``ModelConfig`` that differ from the preset's, such as {"t": 2}
+    settings   fields of ``Settings`` that differ from the preset's, such as {"steps": 500}
+
+    >>> train("gripper", "runs/gripper", preset="small", settings={"seed": 1}).validation_loss   # doctest: +SKIP
+    0.05
+    """
+    if preset not in PRESETS:
+        raise TrifoldError(f"there is no preset {preset!r}", remedy=f"one of {', '.join(PRESETS)}")
+    config, chosen = PRESETS[preset].build(model or {}, settings or {})
+    folder = RunFolder(Path(run))
+    if (folder.path / "config.json").exists():
+        raise TrifoldError(
+            "there is a run in this folder already",
+            place=str(folder.path),
+            remedy="go on with `trifold train --resume`, or choose another folder with --run",
+        )
+    read_folder(Path(directory))
+    content = {
+        "directory": str(Path(directory).resolve()),
+        "preset": preset,
+        "model": config.to_json(),
+        "settings": chosen.to_json(),
+        "limits": asdict(limits or LabelLimits()),
+        "device": device,
+        "threads": torch.get_num_threads(),
+        "command": sys.argv,
+    }
+    folder.write("config.json", content)
+    return resume(run, workers=workers, cache=cache, watcher=watcher)
+
+
+def resume(
+    run: Path | str,
+    *,
+    steps: int | None = None,
+    minutes: float | None = None,
+    workers: int | None = None,
+    cache: Path | None = None,
+    watcher: Watcher | None = None,
+) -> TrainingResult:
+    """Go on with a run from its last save, to the end that was asked for or to another one.
+
+    With the same number of steps it ends exactly where an unbroken run would have ended, on a CPU bit for bit.
+    """
+    watcher = watcher or Watcher()
+    folder = RunFolder(Path(run))
+    content = folder.read("config.json")
+    config, settings = ModelConfig.from_json(content["model"]), Settings.from_json(content["settings"])
+    if steps is not None or minutes is not None:
+        settings = replace(settings, steps=steps or settings.steps, minutes=minutes)
+        folder.write("config.json", content | {"settings": settings.to_json()})
+    torch.set_num_threads(content["threads"])
+
+    files = read_folder(Path(content["directory"]))
+    problems = [*files.training, *files.validation]
+    watcher.labelling(len(problems))
+    labelled = label(
+        files.domain,
+        problems,
+        limits=LabelLimits(**content["limits"]),
+        workers=workers or os.cpu_count() or 1,
+        cache=cache or default_cache(),
+        on_progress=watcher.labelled,
+    )
+    training, validation = split(labelled, len(files.training), settings.seed)
+    encoder = config.build_encoder()
+    spaces = [[item.space for item in items if item.space is not None] for items in (training, validation)]
+    target = dead_end_target(spaces[0], settings.dead_ends)
+    data, held_out = (Dataset.build(part, encoder, dead_end_target=target, device=content["device"]) for part in spaces)
+    domain_text = files.domain.read_text(encoding="utf-8")
+    summary = describe_data(domain_text, labelled, training, validation, target, data, held_out)
+    if (folder.path / "data.json").exists() and folder.read("data.json")["hash"] != summary["hash"]:
+        raise TrifoldError(
+            "the problems have changed since this run began",
+            place=content["directory"],
+            remedy="restore them, or train anew in another folder",
+        )
+    environment = describe_environment(content["device"])
+    folder.write("data.json", summary)
+    folder.write("environment.json", environment)
+    watcher.prepared(summary)
+
+    finished = []
+    for seed in range(settings.seed, settings.seed + settings.seeds):
+        model = Model.fresh(config, spaces[0][0].table.signature, domain_text, data.atom_counts, seed).to(
+            content["device"]
+        )
+        model.provenance = {
+            "preset": content["preset"],
+            "settings": settings.to_json() | {"seed": seed},
+            "command": content["command"],
+            "data": {name: summary[name] for name in ("hash", "problems", "states", "dead_ends", "largest_value")},
+            "environment": environment,
+        }
+        state = train_model(model, data, held_out, settings, seed, folder.seed(seed), watcher.progress)
+        finished.append((state, seed))
+        plot_curves(folder.seeds(), f"{config.label} on {spaces[0][0].domain}", folder.path / "curves.png")
+    state, seed = min(finished, key=lambda pair: (pair[0].best, pair[1]))
+    assert state.best is not None
+    write_whole(folder.model, folder.seed(seed).best.read_bytes())
+    seconds = sum(state.seconds for state, _ in finished)
+    return TrainingResult(folder.path, folder.model, state.best, seed, state.step, seconds)
+
+
+def describe_data(
+    domain_text: str,
+    labelled: Sequence[Labelled],
+    training: Sequence[Labelled],
+    validation: Sequence[Labelled],
+    target: float | None,
+    data: Dataset,
+    held_out: Dataset,
+) -> dict[str, Any]:
+    """The data of a run as JSON: what was labelled, what was left out and why, and a hash of what is learned from."""
+    digest = hashlib.sha256(domain_text.encode())
+    for role, items in (("training", training), ("validation", validation)):
+        for item in items:
+            digest.update(f"\0{role}\0{item.path.read_text()}".encode())
+    return {
+        "hash": digest.hexdigest(),
+        "problems": len(training),
+        "states": len(data),
+        "dead_ends": sum(item.dead_ends for item in training),
+        "dead_end_target": target,
+        "largest_value": max(item.max_distance for item in training),
+        "validation_problems": len(validation),
+        "validation_states": len(held_out),
+        "resident": data.encoder is None,
+        "bytes": data.structures.nbytes,
+        "atoms": data.atom_counts,
+        "files": [
+            {
+                "file": item.path.name,
+                "role": "training" if item in training else "validation" if item in validation else "left out",
+                "outcome": item.outcome,
+                "message": item.message,
+                "states": item.states,
+                "dead_ends": item.dead_ends,
+                "largest_value": item.max_distance,
+            }
+            for item in labelled
+        ],
+    }

@@ -1,0 +1,115 @@
+"""Data sets: which problems are read, how they are split, and what a batch holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from oracles import to_naive
+from trifold.data import Dataset, count_outcomes, dead_end_target, label, read_folder, split
+from trifold.domains import write_problems
+from trifold.encoders import Pairs
+from trifold.errors import TrifoldError
+
+ONE_WAY = """(define (domain one-way) (:requirements :strips) (:predicates (at ?x) (edge ?x ?y))
+  (:action move :parameters (?x ?y) :precondition (and (at ?x) (edge ?x ?y)) :effect (and (at ?y) (not (at ?x)))))"""
+TRAP = """(define (problem trap) (:domain one-way) (:objects a b c d)
+  (:init (at a) (edge a b) (edge b c) (edge a d)) (:goal (and (at c))))"""
+
+
+@pytest.fixture
+def gripper(tmp_path):
+    write_problems(tmp_path, "gripper", [1, 2, 3, 4, 5, 10], 0)
+    return tmp_path
+
+
+@pytest.fixture
+def trap(tmp_path):
+    (tmp_path / "domain.pddl").write_text(ONE_WAY)
+    (tmp_path / "trap.pddl").write_text(TRAP)
+    return label(tmp_path / "domain.pddl", [tmp_path / "trap.pddl"])[0]
+
+
+def test_folders_of_every_shape(gripper):
+    names = [f"gripper-{size:02d}-00.pddl" for size in (1, 2, 3, 4, 5, 10)]
+    (gripper / "test").mkdir()
+    (gripper / "test" / "broken.pddl").write_text("never read")
+    found = read_folder(gripper)
+    assert [path.name for path in found.training] == names and found.validation == []
+    (gripper / "validation").mkdir()
+    (gripper / "train" / names[1]).rename(gripper / "validation" / names[1])
+    found = read_folder(gripper)
+    assert [path.name for path in found.validation] == names[1:2] and len(found.training) == 5
+    for path in (gripper / "train").iterdir():
+        path.rename(gripper / path.name)
+    (gripper / "train").rmdir()
+    assert len(read_folder(gripper).training) == 5
+
+
+def test_natural_order(tmp_path):
+    for name in ("p10.pddl", "p9.pddl", "Domain.pddl", "domain.pddl", "a.pddl", "notes.txt"):
+        (tmp_path / name).touch()
+    assert [path.name for path in read_folder(tmp_path).training] == ["a.pddl", "p9.pddl", "p10.pddl"]
+
+
+def test_folders_that_cannot_be_learned_from(tmp_path):
+    with pytest.raises(TrifoldError, match="no such folder"):
+        read_folder(tmp_path / "nowhere")
+    with pytest.raises(TrifoldError, match=r"no domain.pddl"):
+        read_folder(tmp_path)
+    (tmp_path / "domain.pddl").write_text(ONE_WAY)
+    with pytest.raises(TrifoldError, match="no problems to learn from"):
+        read_folder(tmp_path)
+
+
+def test_the_split_is_seeded_and_whole(gripper):
+    folder = read_folder(gripper)
+    labelled = label(folder.domain, folder.training[:5])
+    splits = [split(labelled, 5, seed) for seed in range(8)]
+    assert splits == [split(labelled, 5, seed) for seed in range(8)]
+    for training, validation in splits:
+        assert len(validation) == 1 and sorted(map(id, training + validation)) == sorted(map(id, labelled))
+    assert len({validation[0].path for _, validation in splits}) > 2
+    assert split(labelled, 3, 0) == (labelled[:3], labelled[3:])
+    assert split(labelled[:1], 1, 0) == (labelled[:1], labelled[:1])
+
+
+def test_problems_that_cannot_be_labelled_are_counted(tmp_path):
+    (tmp_path / "domain.pddl").write_text(ONE_WAY)
+    (tmp_path / "p.pddl").write_text(TRAP.replace("(edge b c)", ""))
+    labelled = label(tmp_path / "domain.pddl", [tmp_path / "p.pddl"])
+    assert count_outcomes(labelled) == "1 unsolvable"
+    with pytest.raises(TrifoldError, match="no training problem could be labelled: 1 unsolvable"):
+        split(labelled, 1, 0)
+
+
+def test_dead_ends_have_a_target_above_all_others_or_are_dropped(trap):
+    assert sorted(trap.space.distances.tolist()) == [-1, 0, 1, 2]
+    target = dead_end_target([trap.space], "keep")
+    assert target == 3
+    kept = Dataset.build([trap.space], Pairs(1), dead_end_target=target)
+    assert sorted(kept.targets.tolist()) == [0, 1, 2, 3]
+    dropped = Dataset.build([trap.space], Pairs(1), dead_end_target=dead_end_target([trap.space], "drop"))
+    assert sorted(dropped.targets.tolist()) == [0, 1, 2]
+    alive = np.flatnonzero(trap.space.distances >= 0)
+    whole = to_naive(kept.structures)
+    assert to_naive(dropped.structures) == [whole[i] for i in alive]
+    with pytest.raises(TrifoldError, match="keep or drop"):
+        dead_end_target([trap.space], "hide")
+
+
+def test_what_does_not_fit_is_encoded_batch_by_batch(gripper):
+    spaces = [item.space for item in label(gripper / "domain.pddl", read_folder(gripper).training[:3])]
+    resident = Dataset.build(spaces, Pairs(1), dead_end_target=None)
+    streamed = Dataset.build(spaces, Pairs(1), dead_end_target=None, max_gib=1e-6)
+    assert resident.encoder is None and streamed.encoder is not None
+    assert resident.atom_counts == streamed.atom_counts and resident.atom_counts["@triangle"] > 0
+    indices = torch.tensor([5, 0, 5, len(resident) - 1])
+    (left, targets), (right, same) = resident.take(indices), streamed.take(indices)
+    assert to_naive(left) == to_naive(right) and torch.equal(targets, same)
+
+
+def test_no_states_are_an_error():
+    with pytest.raises(TrifoldError, match="no labelled states"):
+        Dataset.build([], Pairs(1), dead_end_target=None)

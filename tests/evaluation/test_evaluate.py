@@ -1,0 +1,265 @@
+"""Evaluation: every end of a child is a named outcome in a record, and a run can be continued at any point."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from trifold.commands.evaluate import evaluate as evaluate_command
+from trifold.commands.solve import solve as solve_command
+from trifold.commands.table import table as table_command
+from trifold.errors import TrifoldError
+from trifold.evaluation import Job, attempt, attempt_each, evaluate, read_records
+from trifold.model import Model, ModelConfig
+from trifold.pddl import load_domain, load_problem
+from trifold.pddl.isolation import Result
+from trifold.planning import Outcome, read_plan, replay
+
+# One can only go forward, so that every policy, of any model, goes the same way.
+DOMAIN = """
+(define (domain corridor)
+  (:predicates (at ?x) (next ?x ?y))
+  (:action go :parameters (?x ?y) :precondition (and (at ?x) (next ?x ?y)) :effect (and (at ?y) (not (at ?x)))))
+"""
+
+
+def corridor(cells, start, goal):
+    names = [f"c{i}" for i in range(cells)]
+    pairs = " ".join(f"(next {x} {y})" for x, y in pairwise(names))
+    return (
+        f"(define (problem corridor-{cells}) (:domain corridor) (:objects {' '.join(names)})"
+        f" (:init (at c{start}) {pairs}) (:goal (at c{goal})))"
+    )
+
+
+PROBLEMS = {
+    "p1.pddl": corridor(3, 0, 2),
+    "p2.pddl": corridor(4, 2, 0),  # the goal lies behind
+    "p3.pddl": "(define (problem broken) (:domain corridor",
+    "p10.pddl": corridor(6, 0, 5),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """An untrained model, `domain.pddl`, and the problems in `test/`."""
+    folder = tmp_path_factory.mktemp("corridor")
+    (folder / "domain.pddl").write_text(DOMAIN)
+    (folder / "test").mkdir()
+    for name, text in PROBLEMS.items():
+        (folder / "test" / name).write_text(text)
+    domain = load_domain(DOMAIN)
+    config = ModelConfig(dim=2, layers=1)
+    relations = config.build_encoder().signature(domain.signature)
+    model = Model.fresh(config, domain.signature, DOMAIN, {name: 1 for name, _ in relations}, seed=0)
+    model.save(folder / "model.safetensors")
+    return folder
+
+
+def sha256(file):
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def test_a_folder_is_evaluated_and_continued(folder, tmp_path, monkeypatch):
+    model, problems = folder / "model.safetensors", [folder / "test" / name for name in PROBLEMS]
+    seen = []
+    settings = {"records": tmp_path / "records.jsonl", "domain": folder / "domain.pddl", "max_steps": 4}
+    settings |= {"plans": tmp_path / "plans", "on_record": lambda record, is_new: seen.append(is_new)}
+    found = evaluate(model, problems, **settings)
+
+    assert [record["problem"] for record in found] == list(PROBLEMS)
+    assert [record["outcome"] for record in found] == ["solved", "stuck", "bad input", "step limit"]
+    assert [record["plan_length"] for record in found] == [2, None, None, None]
+    assert [record["steps"] for record in found] == [2, 1, 0, 4]
+    assert [record["objects"] for record in found] == [3, 4, None, 6]
+    assert [record["states_evaluated"] for record in found] == [3, 2, None, 5]
+    assert {(record["domain"], record["model"]) for record in found} == {("corridor", "R-GNN[1]")}
+    assert "parenthesis" in found[2]["message"]
+    assert found[0]["model_sha256"] == sha256(model)
+    assert found[0]["problem_sha256"] == sha256(problems[0])
+    assert read_records(settings["records"]) == found  # one worker: in order
+    assert seen == [True] * 4
+
+    plan = tmp_path / "plans" / "p1.plan"
+    assert list(plan.parent.iterdir()) == [plan]
+    assert replay(load_problem(load_domain(DOMAIN), problems[0]), read_plan(plan))
+
+    # Nothing is done twice, and no process starts.
+    monkeypatch.setattr(attempt, "run_isolated", lambda function, jobs, **options: iter([None] * len(jobs)))
+    seen.clear()
+    assert evaluate(model, problems, **settings) == found
+    assert seen == [False] * 4
+
+
+class FakeChildren:
+    """In place of `run_isolated`: each job ends as the table says, after one step."""
+
+    def __init__(self, results):
+        self.results, self.ran = results, []
+
+    def __call__(self, function, jobs, *, workers, limits, on_event=None):
+        if function.endswith("describe_job"):
+            yield Result(0, "ok", {"model": "R-GNN[1]", "domain": "corridor", "device": "cpu"}, "", 1.0)
+            return
+        for index, job in enumerate(jobs):
+            self.ran.append(name := Path(job["problem"]).name)
+            on_event(index, {"event": "step", "action": None, "value": float("inf")})
+            on_event(index, {"event": "step", "action": "(go)", "value": 6.5})
+            on_event(index, {"event": "warning", "message": "beware"})
+            yield Result(index, *self.results[name], 2.0)
+
+
+def solved(outcome="solved"):
+    return "ok", {"outcome": outcome, "evaluated": 7, "seconds_per_step": 0.25}, ""
+
+
+@pytest.mark.parametrize(
+    ("result", "outcome", "message"),
+    [
+        (solved(), "solved", None),
+        (solved("cycle"), "cycle", None),
+        (solved("invalid plan"), "invalid plan", None),
+        (("error", {"message": "bad", "place": "here", "remedy": None}, "bad"), "bad input", "bad\n  in: here"),
+        (("time limit", None, "stopped after 5 s"), "timeout", "stopped after 5 s"),
+        (("memory limit", None, "more than 1 GiB"), "memory limit", "more than 1 GiB"),
+        (("crash", None, "the process was ended by SIGSEGV"), "crash", "the process was ended by SIGSEGV"),
+    ],
+)
+def test_every_end_of_a_child_is_an_outcome(tmp_path, monkeypatch, result, outcome, message):
+    problem = tmp_path / "p1.pddl"
+    problem.write_text("any")
+    monkeypatch.setattr(attempt, "run_isolated", FakeChildren({"p1.pddl": result}))
+    (record,) = evaluate(problem, [problem], records=tmp_path / "records.jsonl", timeout=5.0, strict=True)
+    assert (record["outcome"], record["message"], record["warnings"]) == (outcome, message, "beware")
+    assert record["plan_length"] == (1 if outcome == "solved" else None)
+    assert (record["steps"], record["seconds"], record["initial_value"]) == (1, 2.0, None)
+    assert (record["timeout"], record["policy"]) == (5.0, "strict")
+    assert Outcome(record["outcome"])
+
+
+def test_only_what_is_missing_is_attempted_again(tmp_path, monkeypatch):
+    names = ["p1.pddl", "p2.pddl", "p3.pddl"]
+    problems = [tmp_path / name for name in names]
+    for problem in problems:
+        problem.write_text(problem.name)
+    children = FakeChildren(dict.fromkeys(names, solved()) | {"p2.pddl": ("crash", None, "oh")})
+    monkeypatch.setattr(attempt, "run_isolated", children)
+
+    def ran(problems=problems, **settings):
+        children.ran.clear()
+        records = evaluate(tmp_path / "p1.pddl", problems, records=tmp_path / "records.jsonl", **settings)
+        assert [record["problem"] for record in records] == [problem.name for problem in problems]
+        return children.ran
+
+    assert ran(problems[:2]) == ["p1.pddl", "p2.pddl"]
+    assert ran() == ["p2.pddl", "p3.pddl"]  # a crash is tried again
+    children.results["p2.pddl"] = solved()
+    assert ran() == ["p2.pddl"]
+    assert ran() == []
+    assert ran(max_steps=5) == names
+    assert ran(plans=tmp_path / "plans") == names  # the plans are not there yet
+    assert ran(plans=tmp_path / "plans") == []
+    problems[2].write_text("changed")
+    assert ran() == ["p3.pddl"]
+    (tmp_path / "records.jsonl").write_bytes((tmp_path / "records.jsonl").read_bytes()[:-30])
+    assert ran() == ["p3.pddl"]  # its record was torn
+
+
+def test_plans_do_not_overwrite_each_other(tmp_path):
+    for part in "ab":
+        (tmp_path / part).mkdir()
+        (tmp_path / part / "p.pddl").touch()
+    problems = [tmp_path / part / "p.pddl" for part in "ab"]
+    with pytest.raises(TrifoldError, match=r"p\.plan"):
+        evaluate(problems[0], problems, records=tmp_path / "records.jsonl", plans=tmp_path / "plans")
+
+
+def test_a_bad_model_is_one_error_and_no_record(folder, tmp_path):
+    with pytest.raises(TrifoldError, match="not a model file"):
+        evaluate(folder / "domain.pddl", [folder / "test" / "p1.pddl"], records=tmp_path / "records.jsonl")
+    with pytest.raises(TrifoldError, match="cannot read"):
+        evaluate(folder / "none", [folder / "test" / "p1.pddl"], records=tmp_path / "records.jsonl")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_time_limit_counts_the_loading_too(folder):
+    job = Job(str(folder / "model.safetensors"), str(folder / "test" / "p1.pddl"))
+    (found,) = attempt_each([job], timeout=0.01)
+    assert found.outcome is Outcome.TIMEOUT
+
+
+@pytest.fixture(scope="module")
+def run():
+    app = typer.Typer(pretty_exceptions_enable=False)
+    for command in (solve_command, evaluate_command, table_command):
+        app.command()(command)
+    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_solve_prints_the_plan_alone_to_standard_output(folder, run):
+    result = run("solve", folder / "model.safetensors", folder / "test" / "p1.pddl")
+    assert result.exit_code == 0
+    assert result.stdout == "(go c0 c1)\n(go c1 c2)\n; cost = 2 (unit cost)\n"
+    assert "step 2  V" in result.stderr and "solved after 2 steps" in result.stderr
+
+
+def test_solve_says_how_it_failed(folder, run, tmp_path):
+    plan = tmp_path / "plan.txt"
+    result = run("solve", folder / "model.safetensors", folder / "test" / "p2.pddl", "-o", plan, "--quiet", "--json")
+    assert result.exit_code == Outcome.STUCK.exit_code
+    assert result.stderr.startswith("stuck after 1 step,")
+    answer = json.loads(result.stdout)
+    assert (answer["outcome"], answer["actions"], answer["plan_file"]) == ("stuck", ["(go c2 c3)"], None)
+    assert len(answer["values"]) == 2
+    assert not plan.exists()
+
+
+def test_solve_refuses_bad_input_before_it_starts(folder, run, tmp_path):
+    model, problem = folder / "model.safetensors", folder / "test" / "p1.pddl"
+    for arguments in [(model, tmp_path / "none"), (tmp_path / "none", problem), (model, problem, "-o", "none/plan")]:
+        assert isinstance(run("solve", *arguments).exception, TrifoldError)
+
+
+def test_evaluate_and_table_print_the_same(folder, run, tmp_path, monkeypatch):
+    shutil.copytree(folder / "test", tmp_path / "test")
+    results = dict.fromkeys(PROBLEMS, solved()) | {"p2.pddl": ("time limit", None, "")}
+    monkeypatch.setattr(attempt, "run_isolated", FakeChildren(results))
+    records = tmp_path / "records.jsonl"
+    result = run("evaluate", folder / "model.safetensors", tmp_path / "test", "--records", records)
+    assert result.exit_code == 0
+    assert "3 / 4 (75 %)" in result.stdout and "Timeout" in result.stdout
+    assert result.stderr.startswith("[1/4] p1.pddl: solved in 1 steps")
+    assert result.stderr.count("beware") == 1
+    assert run("table", records).stdout == result.stdout
+    assert json.loads(run("table", records, "--json").stdout)[0]["solved"] == 3
+    assert run("table", records, "--format", "latex").stdout.startswith(r"\begin{tabular}")
+
+
+def test_an_interrupt_keeps_the_records(folder, run, tmp_path, monkeypatch):
+    class Interrupted(FakeChildren):
+        def __call__(self, function, jobs, **options):
+            for result in super().__call__(function, jobs, **options):
+                yield result
+                if function.endswith("solve_job"):
+                    raise KeyboardInterrupt
+
+    monkeypatch.setattr(attempt, "run_isolated", Interrupted(dict.fromkeys(PROBLEMS, solved())))
+    records = tmp_path / "records.jsonl"
+    result = run("evaluate", folder / "model.safetensors", folder / "test", "--records", records)
+    assert result.exit_code == 130
+    assert "goes on from there" in result.stderr
+    assert [record["problem"] for record in read_records(records)] == ["p1.pddl"]
+
+
+def test_commands_load_no_torch_by_themselves():
+    modules = "trifold.evaluation, trifold.planning, trifold.commands.solve, trifold.commands.evaluate"
+    check = f"import sys, {modules}; sys.exit(str({{'torch', 'pymimir'}} & sys.modules.keys() or ''))"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == ""

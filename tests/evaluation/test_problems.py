@@ -1,0 +1,49 @@
+"""Which files an evaluation is about."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trifold.errors import TrifoldError
+from trifold.evaluation.problems import find_domain, find_problems, natural_key
+
+
+def test_problems_come_in_natural_order_and_without_the_domain(tmp_path):
+    for name in ["p10.pddl", "p2.pddl", "P1.PDDL", "domain.pddl", "notes.txt", "p2b.pddl"]:
+        (tmp_path / name).touch()
+    (tmp_path / "folder.pddl").mkdir()
+    assert [file.name for file in find_problems(tmp_path)] == ["P1.PDDL", "p2.pddl", "p2b.pddl", "p10.pddl"]
+    assert find_problems(tmp_path / "p2.pddl") == [tmp_path / "p2.pddl"]
+
+
+def test_an_empty_or_missing_folder_is_an_error(tmp_path):
+    (tmp_path / "domain.pddl").touch()
+    with pytest.raises(TrifoldError, match="no problems"):
+        find_problems(tmp_path)
+    with pytest.raises(TrifoldError, match="no such"):
+        find_problems(tmp_path / "none")
+
+
+def test_the_domain_is_beside_the_problems_or_above_them(tmp_path):
+    folder = tmp_path / "test"
+    folder.mkdir()
+    problem = folder / "p.pddl"
+    problem.touch()
+    assert find_domain(folder) is None
+    (tmp_path / "domain.pddl").touch()
+    assert find_domain(folder) == find_domain(problem) == (tmp_path / "domain.pddl").resolve()
+    (folder / "domain.pddl").touch()
+    assert find_domain(folder) == find_domain(problem) == (folder / "domain.pddl").resolve()
+
+
+@given(st.text("ab9-", max_size=4), st.integers(0, 10**6), st.integers(0, 10**6))
+def test_numbers_in_names_are_compared_as_numbers(word, first, second):
+    word = word.rstrip("9")
+    assert (natural_key(f"{word}{first}") < natural_key(f"{word}{second}")) == (first < second)
+
+
+@given(st.lists(st.text(max_size=5)))
+def test_every_two_names_can_be_compared(names):
+    assert sorted(sorted(names, key=natural_key, reverse=True), key=lambda name: (natural_key(name), name)) == sorted(
+        names, key=lambda name: (natural_key(name), name)
+    )

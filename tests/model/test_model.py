@@ -1,0 +1,149 @@
+"""A model file holds all of a model, loads without running code, and says what is wrong with it."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from trifold.domains import DOMAINS, domain_text
+from trifold.errors import TrifoldError
+from trifold.model import Model, ModelConfig, UntrainedRelation, checkpoint
+from trifold.pddl import load_domain, load_problem
+
+
+def gripper(balls: int):
+    domain = load_domain(domain_text("gripper"))
+    return load_problem(domain, DOMAINS["gripper"].problem(random.Random(balls), balls))
+
+
+def some_states(problem, count: int):
+    states = [problem.initial_state]
+    for state in states:
+        states.extend(s for _, s in problem.successors(state) if s not in states)
+        if len(states) >= count:
+            break
+    return states[:count]
+
+
+def fresh(problem, config: ModelConfig, seed: int = 0) -> Model:
+    structures = problem.structures(some_states(problem, 12))
+    counts = config.build_encoder()(structures).atom_counts.sum(1).tolist()
+    names = config.build_encoder().signature(structures.signature).names
+    return Model.fresh(
+        config, problem.domain.signature, problem.domain.text, dict(zip(names, counts, strict=True)), seed
+    )
+
+
+@pytest.fixture
+def problem():
+    return gripper(3)
+
+
+@pytest.fixture(params=[{"encoder": "plain"}, {"t": 0}, {"t": 1}, {"t": math.inf}], ids=str)
+def model(request, problem):
+    return fresh(problem, ModelConfig(dim=4, layers=2, **request.param))
+
+
+def test_a_saved_model_is_the_same_model(model, problem, tmp_path):
+    model.provenance = {"seed": 3}
+    model.save(tmp_path / "m.safetensors")
+    loaded = Model.load(tmp_path / "m.safetensors")
+    states = some_states(problem, 12)
+    assert torch.equal(loaded.values(states), model.values(states))
+    for name in ("config", "signature", "domain_text", "training_atoms", "provenance"):
+        assert getattr(loaded, name) == getattr(model, name)
+    assert loaded.domain.signature == model.signature
+    assert [path.name for path in tmp_path.iterdir()] == ["m.safetensors"]
+
+
+def test_values_do_not_depend_on_chunks_or_company(model, problem):
+    other = gripper(2)
+    states = [*some_states(problem, 6), *some_states(other, 3), *some_states(problem, 2)]
+    whole = model.values(states)
+    torch.testing.assert_close(model.values(states, max_rows=1), whole)
+    torch.testing.assert_close(torch.cat([model.values([state]) for state in states]), whole)
+    assert model.values([]).shape == (0,)
+
+
+def test_only_relations_of_the_training_data_get_weights(model):
+    trained = {name for name, _ in model.network.embed.relations}
+    assert "at" in trained and "at@goal-not" not in trained and "@readout" not in trained
+
+
+def test_weights_depend_on_the_seed_alone(problem):
+    torch.manual_seed(1)
+    first = fresh(problem, ModelConfig(dim=4, layers=1), seed=5).network.state_dict()
+    torch.manual_seed(2)
+    again, other = (fresh(problem, ModelConfig(dim=4, layers=1), seed=seed).network.state_dict() for seed in (5, 6))
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert not all(torch.equal(first[name], other[name]) for name in first)
+
+
+def test_a_relation_that_was_never_trained_is_named(model, problem):
+    del model.training_atoms["carry"]
+    assert model.check(problem) == []
+    carrying = next(s for s in some_states(problem, 12) if any("carry" in atom for atom in problem.atoms(s)))
+    with pytest.warns(UntrainedRelation, match="no training state had an atom of carry"):
+        model.values([carrying])
+    model.values([carrying])  # said once
+
+
+def test_a_model_of_another_domain_says_which_relations_differ(model):
+    domain = load_domain(domain_text("blocks-s"))
+    blocks = load_problem(domain, DOMAINS["blocks-s"].problem(random.Random(0), 3))
+    with pytest.raises(TrifoldError, match=r"only the model has .*at-robby/1.*; only the domain has .*handempty/1"):
+        model.check(blocks)
+    with pytest.raises(TrifoldError, match="does not fit the domain"):
+        model.values([blocks.initial_state])
+
+
+@pytest.mark.parametrize("damage", ["cut", "garbage", "empty", "missing", "pickle"])
+def test_a_damaged_file_is_an_error_that_says_so(model, tmp_path, damage):
+    path = tmp_path / "m.safetensors"
+    model.save(path)
+    content = path.read_bytes()
+    if damage == "missing":
+        path.unlink()
+    elif damage == "pickle":
+        torch.save({"weights": torch.zeros(2)}, path)
+    else:
+        path.write_bytes({"cut": content[: len(content) // 2], "garbage": b"\0" * 500, "empty": b""}[damage])
+    with pytest.raises(TrifoldError) as caught:
+        Model.load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_weights_that_do_not_fit_the_header_are_refused(model, tmp_path):
+    path = tmp_path / "m.safetensors"
+    model.save(path)
+    tensors, header = checkpoint.read(path, "model")
+    header["config"]["dim"] = 8
+    checkpoint.write(path, tensors, header)
+    with pytest.raises(TrifoldError, match="do not fit together"):
+        Model.load(path)
+
+
+def test_foreign_newer_and_other_files_are_refused(model, tmp_path):
+    path = tmp_path / "m.safetensors"
+    save_file({"x": torch.zeros(1)}, path)
+    with pytest.raises(TrifoldError, match="not a model file of trifold"):
+        Model.load(path)
+    checkpoint.write(path, {}, {"kind": "training"})
+    with pytest.raises(TrifoldError, match="a training file, not a model file"):
+        Model.load(path)
+    checkpoint.write(path, {}, {"kind": "model", "format": checkpoint.FORMAT + 1})
+    with pytest.raises(TrifoldError, match="newer than this version"):
+        Model.load(path)
+
+
+def test_configs_survive_json():
+    for config in (ModelConfig(), ModelConfig(t=math.inf), ModelConfig(encoder="plain", dim=3, layers=0)):
+        assert ModelConfig.from_json(config.to_json()) == config
+    with pytest.raises(TrifoldError, match="does not know: heads"):
+        ModelConfig.from_json({"heads": 8})
+    with pytest.raises(TrifoldError, match="no encoder 'cubes'"):
+        ModelConfig(encoder="cubes")

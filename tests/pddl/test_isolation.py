@@ -1,0 +1,132 @@
+"""Isolation: whatever a child process does, the parent gets a named outcome and nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trifold.pddl import Limits, Result, run_isolated
+
+FUNCTION = "isolated_jobs:run"
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+
+
+def run(jobs: Sequence[dict[str, Any]], workers: int = 1, function: str = FUNCTION, **limits: float) -> list[Result]:
+    results = list(run_isolated(function, jobs, workers=workers, limits=Limits(**limits)))
+    return sorted(results, key=lambda result: result.job)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_every_end_has_its_name_and_others_go_on() -> None:
+    ways = ["raise", "error", "segfault", "exit", "print", "object", "memory"]
+    jobs = [step for way in ways for step in ({"do": way}, {"do": "double", "value": 21})]
+    results = run(jobs, workers=2, memory_gib=2.0)
+    ends = dict(zip(ways, results[::2], strict=True))
+    assert {way: result.outcome for way, result in ends.items()} == {
+        "raise": "crash", "error": "error", "segfault": "crash", "exit": "crash", "print": "ok", "object": "crash",
+        "memory": "memory limit",
+    }  # fmt: skip
+    assert ends["raise"].message == "ValueError: one\ntwo"
+    assert ends["error"].value == {"message": "wrong", "place": "here", "remedy": "mend it"}
+    assert ends["error"].message == "wrong\n  in: here\n  try: mend it"
+    assert "SIGSEGV" in ends["segfault"].message and "exited with 3" in ends["exit"].message
+    assert ends["memory"].message == "more than 2 GiB"
+    assert all((result.outcome, result.value) == ("ok", {"value": 42}) for result in results[1::2])
+
+
+def test_a_job_past_its_time_is_stopped_and_the_next_one_runs() -> None:
+    late, fine = run([{"do": "sleep", "seconds": 60}, {"do": "double", "value": 1}], seconds=0.3)
+    assert late.outcome == "time limit" and 0.3 <= late.seconds < 30 and late.value is None
+    assert fine.value == {"value": 2}
+
+
+def test_children_are_reused_until_one_fails() -> None:
+    pids = [result.value["pid"] for result in run([{"do": "pid"}] * 3) if result.value]
+    assert len(pids) == 3 and len(set(pids)) == 1 and pids[0] != os.getpid()
+    first, _, second = run([{"do": "pid"}, {"do": "segfault"}, {"do": "pid"}])
+    assert first.value != second.value
+
+
+def test_jobs_larger_than_a_pipe_arrive() -> None:
+    (result,) = run([{"do": "double", "value": "x" * 300_000}])
+    assert result.value == {"value": "x" * 600_000}
+
+
+def test_events_arrive_with_the_index_of_their_job() -> None:
+    events: list[tuple[int, dict[str, Any]]] = []
+    jobs = [{"do": "double", "value": 1}, {"do": "sleep", "seconds": 0}]
+    results = run_isolated(
+        FUNCTION, jobs, workers=1, limits=Limits(), on_event=lambda job, event: events.append((job, event))
+    )
+    assert len(list(results)) == 2
+    assert [job for job, _ in events] == [1] and events[0][1]["pid"] != os.getpid()
+
+
+@pytest.mark.parametrize("function", ["no_such_module:run", "isolated_jobs:no_such_function", "json:dumps"])
+def test_a_function_that_cannot_be_called_is_a_crash(function: str) -> None:
+    assert [result.outcome for result in run([{}, {}], function=function)] == ["crash", "crash"]
+
+
+def test_no_jobs_no_results() -> None:
+    assert run([]) == []
+
+
+def test_closing_the_iterator_ends_the_children() -> None:
+    pids: list[int] = []
+    jobs = [{"do": "sleep", "seconds": 60}, {"do": "sleep", "seconds": 60}, {"do": "sleep", "seconds": 0}]
+    results = run_isolated(
+        FUNCTION, jobs[::-1], workers=2, limits=Limits(), on_event=lambda _, event: pids.append(event["pid"])
+    )
+    next(results)
+    results.close()  # type: ignore[attr-defined]
+    assert pids and not any(map(is_alive, pids))
+
+
+def test_an_error_in_the_consumer_ends_the_children() -> None:
+    pids: list[int] = []
+
+    def stop(_: int, event: dict[str, Any]) -> None:
+        pids.append(event["pid"])
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(run_isolated(FUNCTION, [{"do": "sleep", "seconds": 60}], workers=1, limits=Limits(), on_event=stop))
+    assert not is_alive(pids[0])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells children that their parent was killed")
+def test_children_die_with_a_parent_that_is_killed() -> None:
+    script = (
+        "from trifold.pddl import Limits, run_isolated\n"
+        "def show(job, event): print(event['pid'], flush=True)\n"
+        "list(run_isolated('isolated_jobs:run', [{'do': 'sleep', 'seconds': 60}], workers=1, limits=Limits(),\n"
+        "                  on_event=show))\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, env=environment) as parent:
+        assert parent.stdout
+        pid = int(parent.stdout.readline())
+        parent.kill()
+    for _ in range(100):
+        if not is_alive(pid) or "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text():
+            return
+        time.sleep(0.05)
+    pytest.fail("the child is still alive")

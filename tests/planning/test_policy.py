@@ -1,0 +1,217 @@
+"""The policy on toy tasks: it does what a naive twin does, and under V* it is optimal."""
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trifold.errors import TrifoldError
+from trifold.planning import EXIT_CODES, Outcome, follow_policy, replay, solve
+
+
+@dataclass
+class Graph:
+    """A task over integers, given by its labelled edges."""
+
+    edges: dict[int, list[tuple[str, int]]]
+    goals: set[int]
+    initial_state: int = 0
+
+    def is_goal(self, state):
+        return state in self.goals
+
+    def successors(self, state):
+        return self.edges.get(state, [])
+
+
+@dataclass
+class Counter:
+    """Reach the target from 0 by adding 1, adding 2 or taking 1 away."""
+
+    target: int
+    initial_state: int = 0
+    expanded: list[int] = field(default_factory=list)
+
+    def is_goal(self, state):
+        return state == self.target
+
+    def successors(self, state):
+        self.expanded.append(state)
+        return [("(add-one)", state + 1), ("(add-two)", state + 2), ("(take-one)", state - 1)]
+
+
+def distances(graph):
+    """V* by breadth-first search backwards from the goals."""
+    before = {}
+    for state, edges in graph.edges.items():
+        for _, successor in edges:
+            before.setdefault(successor, []).append(state)
+    found = dict.fromkeys(graph.goals, 0)
+    queue = deque(graph.goals)
+    while queue:
+        state = queue.popleft()
+        for previous in before.get(state, []):
+            if previous not in found:
+                found[previous] = found[state] + 1
+                queue.append(previous)
+    return found
+
+
+def naive_policy(graph, value, max_steps, strict):
+    """The paper's policy, one state at a time."""
+    state, visited, actions = graph.initial_state, [graph.initial_state], []
+    while True:
+        if graph.is_goal(state):
+            return "solved", actions
+        if len(actions) == max_steps:
+            return "step limit", actions
+        best = None
+        for action, successor in graph.successors(state):
+            if not strict and successor in visited:
+                continue
+            if best is None or value(successor) < value(best[1]):
+                best = action, successor
+        if best is None:
+            return "stuck", actions
+        if best[1] in visited:
+            return "cycle", actions
+        actions.append(best[0])
+        state = best[1]
+        visited.append(state)
+
+
+@st.composite
+def graphs(draw):
+    size = draw(st.integers(1, 8))
+    states = st.integers(0, size - 1)
+    edges = {
+        state: [(f"(go {i})", successor) for i, successor in enumerate(draw(st.lists(states, max_size=4)))]
+        for state in range(size)
+    }
+    return Graph(edges, draw(st.sets(states, max_size=2)))
+
+
+@given(graphs(), st.lists(st.integers(0, 3), min_size=8, max_size=8), st.integers(0, 6), st.booleans())
+def test_it_goes_where_the_naive_policy_goes(graph, table, max_steps, strict):
+    found = follow_policy(graph, lambda states: [table[state] for state in states], max_steps=max_steps, strict=strict)
+    outcome, actions = naive_policy(graph, lambda state: table[state], max_steps, strict)
+    assert (found.outcome, list(found.actions)) == (outcome, actions)
+    assert len(found.values) == len(actions) + 1 == found.visited
+    assert found.values[0] == table[0]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@given(graph=graphs())
+def test_it_is_optimal_under_optimal_distances(graph, strict):
+    optimal = distances(graph)
+    if 0 not in optimal:
+        return
+    found = solve(graph, lambda states: [optimal.get(state, math.inf) for state in states], strict=strict)
+    assert found.outcome is Outcome.SOLVED
+    assert len(found.actions) == optimal[0]
+    assert list(found.values) == list(range(optimal[0], -1, -1))
+    assert replay(graph, found.actions)
+
+
+def test_all_successors_are_evaluated_by_one_call_and_visited_ones_not_at_all():
+    calls = []
+
+    def values(states):
+        calls.append(list(states))
+        return [abs(5 - state) for state in states]
+
+    found = follow_policy(Counter(5), values)
+    assert found.actions == ("(add-two)", "(add-two)", "(add-one)")
+    assert calls == [[0], [1, 2, -1], [3, 4, 1], [5, 6, 3]]
+    assert found.evaluated == 10
+
+
+def test_a_goal_among_the_successors_gets_no_favour():
+    graph = Graph({0: [("(home)", 1), ("(away)", 2)], 2: []}, goals={1})
+    found = follow_policy(graph, lambda states: [{0: 1, 1: 5, 2: 4}[state] for state in states])
+    assert (found.outcome, found.actions) == (Outcome.STUCK, ("(away)",))
+
+
+def test_of_equal_values_the_first_successor_is_taken_and_of_two_ways_to_it_the_first():
+    graph = Graph({0: [("(b)", 2), ("(a)", 1), ("(c)", 2)]}, goals={1, 2})
+    assert follow_policy(graph, lambda states: [0.0] * len(states)).actions == ("(b)",)
+
+
+def test_a_plan_of_exactly_the_step_limit_is_solved():
+    def values(states):
+        return [abs(5 - state) for state in states]
+
+    assert follow_policy(Counter(5), values, max_steps=3).outcome is Outcome.SOLVED
+    assert follow_policy(Counter(5), values, max_steps=2).outcome is Outcome.STEP_LIMIT
+
+
+def test_an_initial_goal_needs_no_step():
+    task = Counter(0)
+    found = follow_policy(task, lambda states: [0.25] * len(states), max_steps=0)
+    assert (found.outcome, found.actions, found.values) == (Outcome.SOLVED, (), (0.25,))
+    assert task.expanded == []
+
+
+def test_memory_leaves_a_local_minimum_and_strictness_reports_the_cycle():
+    bumpy = {0: 2, 1: 5, 2: 4, -1: 3}
+
+    def values(states):
+        return [bumpy.get(state, 9 + state) for state in states]
+
+    assert follow_policy(Counter(100), values, strict=True).outcome is Outcome.CYCLE
+    assert follow_policy(Counter(100), values, max_steps=50).outcome is Outcome.STEP_LIMIT
+
+
+def test_the_timeout_is_an_outcome():
+    found = follow_policy(Counter(10**9), lambda states: [-state for state in states], timeout=0.0)
+    assert (found.outcome, found.actions) == (Outcome.TIMEOUT, ())
+
+
+def test_on_step_tells_the_way():
+    seen = []
+    found = follow_policy(Counter(3), lambda states: [abs(3 - state) for state in states], on_step=seen.append)
+    assert [step.number for step in seen] == [0, 1, 2]
+    assert [step.action for step in seen] == [None, *found.actions]
+    assert [step.value for step in seen] == list(found.values)
+
+
+@pytest.mark.parametrize("bad", [0, 1])
+def test_a_value_that_is_not_a_number_is_refused(bad):
+    with pytest.raises(TrifoldError, match="step 1"):
+        follow_policy(
+            Counter(3), lambda states: [math.nan if i == bad and len(states) > 1 else 1.0 for i in range(len(states))]
+        )
+
+
+def test_too_few_values_are_refused():
+    with pytest.raises(ValueError, match="0 values for 1 states"):
+        follow_policy(Counter(3), lambda states: [])
+
+
+def test_tensors_are_values_too():
+    import torch
+
+    found = follow_policy(Counter(4), lambda states: torch.tensor([abs(4.0 - state) for state in states]))
+    assert found.values == (4.0, 2.0, 0.0)
+    assert all(type(value) is float for value in found.values)
+
+
+def test_a_plan_that_does_not_replay_is_not_solved():
+    class Moody(Counter):
+        """A broken engine: a state that was expanded once has no successors the second time."""
+
+        def successors(self, state):
+            return [] if state in self.expanded else super().successors(state)
+
+    found = solve(Moody(3), lambda states: [abs(3 - state) for state in states])
+    assert found.outcome is Outcome.INVALID_PLAN
+
+
+def test_every_outcome_has_its_own_exit_code():
+    assert set(EXIT_CODES) == set(Outcome)
+    assert len(set(EXIT_CODES.values())) == len(Outcome)
+    assert (Outcome.SOLVED.exit_code, Outcome.BAD_INPUT.exit_code) == (0, 2)
+    assert 1 not in EXIT_CODES.values()

@@ -1,0 +1,172 @@
+"""The architecture: who may import whom, read from the imports of every module."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "trifold"
+
+# Part of the package → the other parts that it may import. A part is a folder or a module directly under trifold.
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "files": {"errors"},
+    "structures": set(),
+    "domains": set(),
+    "pddl": {"errors", "files", "structures"},
+    "encoders": {"errors", "structures"},
+    "wl": {"errors", "structures"},
+    "nn": {"errors", "structures"},
+    "logic": {"errors", "structures", "nn"},
+    "data": {"errors", "files", "structures", "pddl", "encoders"},
+    "model": {"errors", "files", "structures", "pddl", "encoders", "nn"},
+    "planning": {"errors", "files", "pddl"},
+    "training": {"errors", "files", "data", "model", "planning", "wl"},
+    "evaluation": {"errors", "files", "model", "planning", "pddl"},
+    "analysis": {"errors", "data", "model", "wl", "encoders", "nn"},
+    "__main__": {"commands"},
+}
+MAY_IMPORT_ALL = {"__init__", "commands"}
+
+# Parts that are bound to the standard library and these.
+ONLY_LIBRARIES: dict[str, set[str]] = {"errors": set(), "files": set(), "domains": set(), "structures": {"torch"}}
+LIBRARY_HOME = {"pymimir": "pddl"}
+
+FORBIDDEN_NAMES = {"utils", "helpers", "common", "base", "manager"}
+MAX_LINES = 400
+
+
+def imported_names(source: str, module: str, *, is_package: bool = False) -> set[str]:
+    """List the dotted names that a module imports anywhere in its text, also in functions and by import_module.
+
+    ``from a import b`` gives a.b, whether b is a module or not. Relative imports are resolved against ``module``.
+    """
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import():
+                names.update(alias.name for alias in node.names)
+            case ast.ImportFrom():
+                origin = [node.module] if node.module else []
+                if node.level:
+                    parents = module.split(".")
+                    origin = parents[: len(parents) + is_package - node.level] + origin
+                names.update(".".join([*origin, alias.name]) for alias in node.names)
+            case ast.Call(
+                func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(value=str(name)), *_],
+            ):
+                names.add(name)
+    return names
+
+
+def violations(module: str, names: set[str]) -> list[str]:
+    """Say which imports of a module break a rule."""
+    part = [*module.split("."), "__init__"][1]
+    if part not in MAY_IMPORT and part not in MAY_IMPORT_ALL:
+        return [f"{module}: {part} has no row in MAY_IMPORT"]
+    found = []
+    for name in sorted(names):
+        library, *rest = name.split(".")
+        if library == "trifold":
+            target = rest[0] if rest else "__init__"
+            if part not in MAY_IMPORT_ALL and target != part and target not in MAY_IMPORT[part]:
+                found.append(f"{module} imports {name}: {part} may import {sorted(MAY_IMPORT[part])}")
+        elif library not in sys.stdlib_module_names:
+            if library not in ONLY_LIBRARIES.get(part, {library}):
+                found.append(f"{module} imports {name}: {part} may use {sorted(ONLY_LIBRARIES[part])}")
+            if part != LIBRARY_HOME.get(library, part):
+                found.append(f"{module} imports {name}: only {LIBRARY_HOME[library]} may")
+    return found
+
+
+def module_name(path: Path) -> str:
+    return ".".join(["trifold", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
+
+
+MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_what_its_part_may(module: str) -> None:
+    path = MODULES[module]
+    names = imported_names(path.read_text(encoding="utf-8"), module, is_package=path.stem == "__init__")
+    assert violations(module, names) == []
+
+
+def test_the_table_has_no_cycle_and_every_row_is_about_a_known_part() -> None:
+    assert {target for row in MAY_IMPORT.values() for target in row} <= MAY_IMPORT.keys() | MAY_IMPORT_ALL
+    rest = {part: set(row) - MAY_IMPORT_ALL for part, row in MAY_IMPORT.items()}
+    while leaves := {part for part, row in rest.items() if not row}:
+        rest = {part: row - leaves for part, row in rest.items() if part not in leaves}
+    assert rest == {}
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("trifold.nn.rgnn", "from trifold.pddl import load_domain"),
+        ("trifold.nn.rgnn", "import trifold.pddl.worker"),
+        ("trifold.nn.rgnn", "from trifold import pddl"),
+        ("trifold.nn.rgnn", "from .. import pddl"),
+        ("trifold.nn.rgnn", "from ..pddl import load_domain"),
+        ("trifold.nn.rgnn", "def late():\n    from trifold.pddl import load_domain"),
+        ("trifold.nn.rgnn", "import importlib\nimportlib.import_module('trifold.pddl')"),
+        ("trifold.nn.rgnn", "import trifold"),
+        ("trifold.nn.rgnn", "import pymimir.advanced as mimir"),
+        ("trifold.planning.policy", "from trifold.model import Model"),
+        ("trifold.pddl.problem", "from trifold.commands import main"),
+        ("trifold.structures.structures", "from trifold.errors import TrifoldError"),
+        ("trifold.structures.structures", "import numpy"),
+        ("trifold.domains.gripper", "from trifold.errors import TrifoldError"),
+        ("trifold.domains.gripper", "import torch"),
+        ("trifold.errors", "from trifold.structures import Structures"),
+        ("trifold.commands.train", "from pymimir import Domain"),
+        ("trifold.novelty", ""),
+    ],
+)
+def test_a_forbidden_import_is_found(module: str, source: str) -> None:
+    assert violations(module, imported_names(source, module)) != []
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("trifold.nn.rgnn", "import torch\nfrom trifold.structures import Structures\nfrom .mlp import MLP"),
+        ("trifold.pddl.problem", "import pymimir\nfrom trifold.errors import TrifoldError"),
+        ("trifold.domains.gripper", "import random\nfrom trifold.domains.problem import problem_text"),
+        ("trifold.commands.train", "from trifold import training\nimport trifold"),
+        ("trifold", "from trifold.training import train"),
+    ],
+)
+def test_an_allowed_import_passes(module: str, source: str) -> None:
+    assert violations(module, imported_names(source, module)) == []
+
+
+def test_relative_imports_are_resolved_from_modules_and_packages() -> None:
+    source = "from . import mlp\nfrom ..structures import Structures"
+    names = {"trifold.nn.mlp", "trifold.structures.Structures"}
+    assert imported_names(source, "trifold.nn.rgnn") == names
+    assert imported_names(source, "trifold.nn", is_package=True) == names
+
+
+@pytest.mark.parametrize("module", ["trifold", "trifold.pddl.worker", "trifold.commands", "trifold.domains"])
+def test_start_up_does_not_load_torch(module: str) -> None:
+    """Torch takes seconds to import: each child process and each ``--help`` would pay for it."""
+    assert module in MODULES
+    check = f"import sys, {module}; sys.exit('torch was imported' if 'torch' in sys.modules else 0)"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_modules_are_named_for_what_they_hold() -> None:
+    assert [module for module in MODULES if FORBIDDEN_NAMES & set(module.split("."))] == []
+
+
+def test_files_stay_short() -> None:
+    lengths = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in MODULES.items()}
+    assert {name: length for name, length in lengths.items() if length > MAX_LINES} == {}

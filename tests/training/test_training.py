@@ -1,0 +1,198 @@
+"""Training learns, keeps its best model, and can be broken off and resumed at any moment."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+
+import pytest
+import torch
+
+from trifold.domains import write_problems
+from trifold.errors import TrifoldError
+from trifold.model import Model, checkpoint
+from trifold.training import loop, resume, train
+from trifold.training.run import RunFolder
+from trifold.training.train import Watcher
+
+TINY = {"model": {"dim": 4, "layers": 2}, "settings": {"steps": 12, "validate_every": 5, "batch": 8}}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("gripper")
+    write_problems(path, "gripper", [1, 2, 3], 0)
+    write_problems(path, "gripper", [4], 0, split="validation")
+    return path
+
+
+def run_tiny(folder, run, **settings):
+    return train(folder, run, preset="small", model=TINY["model"], settings=TINY["settings"] | settings)
+
+
+def outcome(run):
+    """All that a run leaves behind, times aside."""
+    tensors, header = checkpoint.read(run / "seed-0" / "last.safetensors", "training")
+    best = Model.load(run / "model.safetensors")
+    lines = [json.loads(line) for line in (run / "seed-0" / "metrics.jsonl").read_text().splitlines()]
+    return (
+        {name: tensor.tolist() for name, tensor in tensors.items()},
+        header["state"] | {"seconds": 0},
+        {name: tensor.tolist() for name, tensor in best.network.state_dict().items()},
+        best.provenance["selected"] | {"seconds": 0},
+        [line | {"seconds": 0} for line in lines],
+    )
+
+
+class BrokenOff(Exception):
+    pass
+
+
+class Breaker(Watcher):
+    """Breaks a training off when it reports a step."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def progress(self, progress):
+        if progress.step >= self.step:
+            raise BrokenOff
+
+
+@pytest.fixture
+def _eager(monkeypatch):
+    """Report every step."""
+    monkeypatch.setattr(loop, "SHOW_SECONDS", -1.0)
+
+
+@pytest.mark.usefixtures("_eager")
+@pytest.mark.parametrize("save_seconds", [-1.0, 60.0])
+def test_a_resumed_run_ends_where_an_unbroken_one_ends(folder, tmp_path, monkeypatch, save_seconds):
+    """Bit for bit: weights, optimizer, best model and metrics, wherever it was broken off."""
+    monkeypatch.setattr(loop, "SAVE_SECONDS", save_seconds)
+    run_tiny(folder, tmp_path / "whole")
+    for at in (1, 3, 5, 7, 10, 11):
+        run = tmp_path / f"broken-{at}"
+        with pytest.raises(BrokenOff):
+            train(folder, run, preset="small", **TINY, watcher=Breaker(at))
+        with (run / "seed-0" / "metrics.jsonl").open("a") as file:
+            file.write('{"step": 99')  # torn by a crash
+        with pytest.raises(BrokenOff):
+            resume(run, watcher=Breaker(at + 1))
+        resume(run)
+        assert outcome(run) == outcome(tmp_path / "whole")
+
+
+def test_kill_minus_nine_loses_nothing_that_was_saved(folder, tmp_path):
+    script = (
+        "import sys, torch; torch.set_num_threads(1)\n"
+        "from trifold.training import loop, train\n"
+        "loop.SAVE_SECONDS = -1.0\n"
+        "train(sys.argv[1], sys.argv[2], preset='small', model={'dim': 4, 'layers': 2},"
+        " settings={'steps': 150, 'validate_every': 50, 'batch': 8})\n"
+    )
+    command = [sys.executable, "-c", script, str(folder)]
+    subprocess.run([*command, str(tmp_path / "whole")], check=True)
+    child = subprocess.Popen([*command, str(tmp_path / "killed")])
+    last = tmp_path / "killed" / "seed-0" / "last.safetensors"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and child.poll() is None:
+        if last.exists() and checkpoint.read(last, "training")[1]["state"]["step"] >= 60:
+            break
+        time.sleep(0.005)
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    assert checkpoint.read(last, "training")[1]["state"]["step"] >= 60
+    resume(tmp_path / "killed")
+    assert outcome(tmp_path / "killed") == outcome(tmp_path / "whole")
+
+
+@pytest.mark.usefixtures("_eager")
+def test_the_best_weights_are_a_copy_of_the_best_step(folder, tmp_path):
+    """They give the least validation loss, and go on doing so after further steps."""
+    result = run_tiny(folder, tmp_path / "run", steps=40, learning_rate=0.1)
+    lines = RunFolder(tmp_path / "run").seed(0).metrics()
+    least = min(lines, key=lambda line: line["validation"])
+    assert least["step"] < 40, "the test needs a run whose last step is not its best"
+    assert result.validation_loss == least["validation"]
+    best = result.load()
+    assert best.provenance["selected"]["step"] == least["step"]
+    last, _ = checkpoint.read(tmp_path / "run" / "seed-0" / "last.safetensors", "training")
+    weights = best.network.state_dict()
+    assert any(not torch.equal(weights[name], last[f"network.{name}"]) for name in weights)
+    run_tiny(folder, tmp_path / "short", steps=least["step"], learning_rate=0.1)
+    short, _ = checkpoint.read(tmp_path / "short" / "seed-0" / "last.safetensors", "training")
+    assert all(torch.equal(weights[name], short[f"network.{name}"]) for name in weights)
+
+
+def test_of_several_seeds_the_least_validation_loss_is_kept(folder, tmp_path):
+    result = run_tiny(folder, tmp_path / "run", seeds=3, seed=4)
+    losses = {seed: RunFolder(tmp_path / "run").seed(seed).metrics() for seed in (4, 5, 6)}
+    least = {seed: min(line["validation"] for line in lines) for seed, lines in losses.items()}
+    assert result.validation_loss == min(least.values()) and least[result.seed] == result.validation_loss
+    assert len(set(least.values())) == 3
+    alone = run_tiny(folder, tmp_path / "alone", seed=result.seed)
+    for name, weight in alone.load().network.state_dict().items():
+        assert torch.equal(weight, result.load().network.state_dict()[name])
+
+
+def test_training_learns(folder, tmp_path):
+    settings = {"steps": 150, "validate_every": 50, "batch": 8, "learning_rate": 0.01}
+    result = train(folder, tmp_path / "run", preset="small", model={"dim": 8, "layers": 4}, settings=settings)
+    first, *_, last = RunFolder(tmp_path / "run").seed(0).metrics()
+    assert last["loss"] < first["loss"] / 2
+    assert result.validation_loss < 1
+
+
+def test_a_run_can_be_longer_than_it_was_meant_to_be(folder, tmp_path):
+    run_tiny(folder, tmp_path / "run", steps=5)
+    resume(tmp_path / "run", steps=12)
+    run_tiny(folder, tmp_path / "whole")
+    assert outcome(tmp_path / "run")[0] == outcome(tmp_path / "whole")[0]
+
+
+def test_minutes_end_a_run(folder, tmp_path):
+    result = run_tiny(folder, tmp_path / "run", steps=10**6, minutes=0.01)
+    assert 0 < result.steps < 10**6 and result.model_path.exists()
+
+
+def test_a_run_folder_is_complete_and_readable(folder, tmp_path):
+    run_tiny(folder, tmp_path / "run")
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert names == {"config.json", "environment.json", "data.json", "curves.png", "model.safetensors", "seed-0"}
+    summary = json.loads((tmp_path / "run" / "data.json").read_text())
+    assert summary["problems"] == 3 and summary["validation_problems"] == 1 and len(summary["files"]) == 4
+    provenance = Model.load(tmp_path / "run" / "model.safetensors").provenance
+    assert provenance["data"]["hash"] == summary["hash"] and provenance["settings"]["steps"] == 12
+
+
+def test_a_run_is_not_overwritten_and_not_resumed_on_other_data(folder, tmp_path):
+    copy = tmp_path / "copy"
+    write_problems(copy, "gripper", [1, 2], 0)
+    run_tiny(copy, tmp_path / "run", steps=5)
+    with pytest.raises(TrifoldError, match="a run in this folder already"):
+        run_tiny(copy, tmp_path / "run")
+    write_problems(copy, "gripper", [3], 0)
+    with pytest.raises(TrifoldError, match="the problems have changed"):
+        resume(tmp_path / "run")
+    with pytest.raises(TrifoldError, match=r"config.json cannot be read"):
+        resume(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [({"steps": 0}, "steps must be positive"), ({"minutes": -1}, "minutes must be"), ({"seed": -1}, "a seed is 0")],
+)
+def test_senseless_settings_are_refused(folder, tmp_path, wrong, message):
+    with pytest.raises(TrifoldError, match=message):
+        run_tiny(folder, tmp_path / "run", **wrong)
+    assert not (tmp_path / "run").exists()
+
+
+def test_states_read_as_json():
+    assert loop.TrainingState(**asdict(loop.TrainingState(step=3, best=0.5))) == loop.TrainingState(step=3, best=0.5)
