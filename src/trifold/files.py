@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from trifold.errors import TrifoldError
@@ -32,4 +33,5 @@ def write_whole(path: Path, content: bytes) -> None:
         ) from error
     finally:
         if replaces:
-            target.unlink(missing_ok=True)
+            with suppress(OSError):
+                target.unlink()

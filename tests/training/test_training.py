@@ -184,6 +184,15 @@ def test_a_run_is_not_overwritten_and_not_resumed_on_other_data(folder, tmp_path
         resume(tmp_path)
 
 
+def test_nothing_is_left_of_a_run_that_could_not_begin(tmp_path):
+    write_problems(tmp_path / "pddl", "gripper", [1], 0)
+    (problem,) = (tmp_path / "pddl" / "train").iterdir()
+    problem.write_text("(define (problem")
+    with pytest.raises(TrifoldError, match="no training problem could be labelled: 1 input error"):
+        run_tiny(tmp_path / "pddl", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [({"steps": 0}, "steps must be positive"), ({"minutes": -1}, "minutes must be"), ({"seed": -1}, "a seed is 0")],

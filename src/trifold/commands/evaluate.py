@@ -51,11 +51,10 @@ def evaluate(
     from trifold.evaluation import (
         RENDERERS,
         available_cores,
-        find_domain,
-        find_problems,
         summarise,
     )
     from trifold.evaluation import evaluate as evaluate_all
+    from trifold.pddl.folder import find_domain, find_problems
     from trifold.planning import Outcome
 
     problems = find_problems(place)

@@ -1,7 +1,7 @@
 """Labelled data sets: label, cache, split, encode."""
 
 from trifold.data.dataset import DEAD_ENDS, Dataset, dead_end_target
-from trifold.data.folder import ProblemFolder, natural_key, problem_files, read_folder
+from trifold.data.folder import ProblemFolder, read_folder
 from trifold.data.labels import Labelled, LabelLimits, default_cache, label
 from trifold.data.split import count_outcomes, split
 
@@ -15,8 +15,6 @@ __all__ = [
     "dead_end_target",
     "default_cache",
     "label",
-    "natural_key",
-    "problem_files",
     "read_folder",
     "split",
 ]

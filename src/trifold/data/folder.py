@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from trifold.errors import TrifoldError
+from trifold.pddl.folder import DOMAIN, problem_files
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ def read_folder(directory: Path) -> ProblemFolder:
     """
     if not directory.is_dir():
         raise TrifoldError("there is no such folder", place=str(directory), remedy="check the path")
-    domain = directory / "domain.pddl"
+    domain = directory / DOMAIN
     if not domain.is_file():
         raise TrifoldError("there is no domain.pddl here", place=str(directory), remedy="put the PDDL domain there")
     train = directory / "train"
@@ -38,15 +38,3 @@ def read_folder(directory: Path) -> ProblemFolder:
             remedy="put PDDL problems there: *.pddl, in train/ or beside domain.pddl",
         )
     return ProblemFolder(domain, training, validation)
-
-
-def problem_files(directory: Path) -> list[Path]:
-    """The PDDL problems in a folder, in natural order: p2 before p10."""
-    files = (path for path in directory.glob("*.pddl") if path.name.lower() != "domain.pddl")
-    return sorted(files, key=lambda path: natural_key(path.name))
-
-
-def natural_key(name: str) -> list[tuple[bool, int, str]]:
-    """A sorting key under which numbers count as numbers."""
-    parts = re.split(r"(\d+)", name.lower())
-    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts if part]

@@ -23,7 +23,7 @@ def split(labelled: Sequence[Labelled], training: int, seed: int) -> tuple[list[
     if not usable:
         raise TrifoldError(
             "no training problem could be labelled: " + count_outcomes(labelled[:training]),
-            remedy="use smaller problems, or raise --max-states, --label-seconds or --label-memory",
+            remedy="use smaller problems, or raise --max-states, --timeout or --memory",
         )
     if len(labelled) > training:
         if not given:

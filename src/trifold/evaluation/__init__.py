@@ -3,7 +3,6 @@
 from trifold.evaluation.attempt import Attempt, attempt_each
 from trifold.evaluation.evaluate import available_cores, evaluate
 from trifold.evaluation.job import Job, choose_device
-from trifold.evaluation.problems import find_domain, find_problems
 from trifold.evaluation.records import Record, append_record, read_records
 from trifold.evaluation.tables import RENDERERS, Row, summarise
 
@@ -18,8 +17,6 @@ __all__ = [
     "available_cores",
     "choose_device",
     "evaluate",
-    "find_domain",
-    "find_problems",
     "read_records",
     "summarise",
 ]

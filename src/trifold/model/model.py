@@ -189,10 +189,11 @@ def _untrained_message(name: str) -> str:
 
 
 def _difference(ours: Signature, theirs: Signature) -> str:
-    mine, other = set(ours), set(theirs)
     parts = []
-    if missing := sorted(mine - other):
-        parts.append("only the model has " + ", ".join(f"{name}/{arity}" for name, arity in missing))
-    if extra := sorted(other - mine):
-        parts.append("only the domain has " + ", ".join(f"{name}/{arity}" for name, arity in extra))
+    for owner, only in (("model", set(ours) - set(theirs)), ("domain", set(theirs) - set(ours))):
+        names = {name for name, _ in only}
+        # p@goal differs with p: saying so of p is enough.
+        told = [f"{name}/{arity}" for name, arity in sorted(only) if "@" not in name or name.split("@")[0] not in names]
+        if told:
+            parts.append(f"only the {owner} has {', '.join(told)}")
     return "the model does not fit the domain: " + "; ".join(parts or ["their relations are in another order"])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from torch import Tensor, nn
-from torch.nn import functional
+
+from trifold.nn.mish import mish
 
 
 class MLP(nn.Module):
@@ -20,4 +21,4 @@ class MLP(nn.Module):
         self.outer = nn.Linear(inputs, outputs)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.outer(functional.mish(self.inner(x)))
+        return self.outer(mish(self.inner(x)))

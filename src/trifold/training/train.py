@@ -95,8 +95,7 @@ def train(
         "threads": torch.get_num_threads(),
         "command": sys.argv,
     }
-    folder.write("config.json", content)
-    return resume(run, workers=workers, cache=cache, watcher=watcher)
+    return _run(folder, content, workers, cache, watcher or Watcher())
 
 
 def resume(
@@ -112,15 +111,20 @@ def resume(
 
     With the same number of steps it ends exactly where an unbroken run would have ended, on a CPU bit for bit.
     """
-    watcher = watcher or Watcher()
     folder = RunFolder(Path(run))
     content = folder.read("config.json")
-    config, settings = ModelConfig.from_json(content["model"]), Settings.from_json(content["settings"])
     if steps is not None or minutes is not None:
-        settings = replace(settings, steps=steps or settings.steps, minutes=minutes)
-        folder.write("config.json", content | {"settings": settings.to_json()})
-    torch.set_num_threads(content["threads"])
+        settings = Settings.from_json(content["settings"])
+        content["settings"] = replace(settings, steps=steps or settings.steps, minutes=minutes).to_json()
+    torch.set_num_threads(content["threads"])  # sums are added in an order that depends on it
+    return _run(folder, content, workers, cache, watcher or Watcher())
 
+
+def _run(
+    folder: RunFolder, content: dict[str, Any], workers: int | None, cache: Path | None, watcher: Watcher
+) -> TrainingResult:
+    """Prepare the data, then train every seed from where its folder stands."""
+    config, settings = ModelConfig.from_json(content["model"]), Settings.from_json(content["settings"])
     files = read_folder(Path(content["directory"]))
     problems = [*files.training, *files.validation]
     watcher.labelling(len(problems))
@@ -146,15 +150,14 @@ def resume(
             remedy="restore them, or train anew in another folder",
         )
     environment = describe_environment(content["device"])
+    folder.write("config.json", content)
     folder.write("data.json", summary)
     folder.write("environment.json", environment)
     watcher.prepared(summary)
 
-    finished = []
+    finished, first = [], spaces[0][0]
     for seed in range(settings.seed, settings.seed + settings.seeds):
-        model = Model.fresh(config, spaces[0][0].table.signature, domain_text, data.atom_counts, seed).to(
-            content["device"]
-        )
+        model = Model.fresh(config, first.table.signature, domain_text, data.atom_counts, seed).to(content["device"])
         model.provenance = {
             "preset": content["preset"],
             "settings": settings.to_json() | {"seed": seed},
@@ -164,7 +167,7 @@ def resume(
         }
         state = train_model(model, data, held_out, settings, seed, folder.seed(seed), watcher.progress)
         finished.append((state, seed))
-        plot_curves(folder.seeds(), f"{config.label} on {spaces[0][0].domain}", folder.path / "curves.png")
+        plot_curves(folder.seeds(), f"{config.label} on {first.domain}", folder.path / "curves.png")
     state, seed = min(finished, key=lambda pair: (pair[0].best, pair[1]))
     assert state.best is not None
     write_whole(folder.model, folder.seed(seed).best.read_bytes())
@@ -182,10 +185,11 @@ def describe_data(
     held_out: Dataset,
 ) -> dict[str, Any]:
     """The data of a run as JSON: what was labelled, what was left out and why, and a hash of what is learned from."""
-    digest = hashlib.sha256(domain_text.encode())
-    for role, items in (("training", training), ("validation", validation)):
+    digest, roles = hashlib.sha256(domain_text.encode()), {}
+    for role, items in (("validation", validation), ("training", training)):
         for item in items:
-            digest.update(f"\0{role}\0{item.path.read_text()}".encode())
+            digest.update(f"\0{role}\0{item.path.read_text(encoding='utf-8')}".encode())
+            roles[item.path] = role
     return {
         "hash": digest.hexdigest(),
         "problems": len(training),
@@ -201,7 +205,7 @@ def describe_data(
         "files": [
             {
                 "file": item.path.name,
-                "role": "training" if item in training else "validation" if item in validation else "left out",
+                "role": roles.get(item.path, "left out"),
                 "outcome": item.outcome,
                 "message": item.message,
                 "states": item.states,

@@ -1,4 +1,4 @@
-"""Which files to evaluate on: the problems of a folder in natural order, and the domain that goes with them."""
+"""The PDDL files of a folder: its problems in natural order, and the domain that goes with them."""
 
 from __future__ import annotations
 
@@ -20,22 +20,28 @@ def natural_key(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part[0] in "0123456789" else (-1, part) for part in parts]
 
 
+def problem_files(folder: Path) -> list[Path]:
+    """The problem files of a folder, in natural order: *.pddl without the domain; none if there is no such folder."""
+    files = [
+        file
+        for file in (folder.iterdir() if folder.is_dir() else ())
+        if file.is_file() and file.suffix.lower() == ".pddl" and file.name.lower() != DOMAIN
+    ]
+    return sorted(files, key=lambda file: (natural_key(file.name), file.name))
+
+
 def find_problems(place: Path) -> list[Path]:
-    """The problem files of a folder in natural order, or the one file that `place` is."""
+    """The problem files of a folder, or the one file that `place` is; none is an error."""
     if place.is_file():
         return [place]
     if not place.is_dir():
         raise TrifoldError("there is no such file or folder", place=str(place))
-    files = [
-        file
-        for file in place.iterdir()
-        if file.is_file() and file.suffix.lower() == ".pddl" and file.name.lower() != DOMAIN
-    ]
+    files = problem_files(place)
     if not files:
         raise TrifoldError(
             "there are no problems in this folder", place=str(place), remedy="name a folder of .pddl problem files"
         )
-    return sorted(files, key=lambda file: (natural_key(file.name), file.name))
+    return files
 
 
 def find_domain(place: Path) -> Path | None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trifold.errors import TrifoldError
-from trifold.evaluation.problems import find_domain, find_problems, natural_key
+from trifold.pddl.folder import find_domain, find_problems, natural_key
 
 
 def test_problems_come_in_natural_order_and_without_the_domain(tmp_path):

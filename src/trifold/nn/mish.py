@@ -1,0 +1,40 @@
+"""Mish with one exponential, for the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.nn import functional
+
+LARGE = 20.0
+"""Beyond this, mish(x) = x in double precision, and its exponential would overflow in single."""
+
+
+def mish(x: Tensor) -> Tensor:
+    """mish(x) = x · tanh(log(1 + eˣ)) = x · n / (n + 2) where n = eˣ(eˣ + 2).
+
+    torch's own takes an exponential, a logarithm and a tanh per element, forward and again backward: a fifth of a
+    training step on a CPU, twice what this form takes. On other devices torch's own is used: there it is one kernel.
+    """
+    return _Mish.apply(x) if x.device.type == "cpu" else functional.mish(x)
+
+
+class _Mish(Function):
+    """d mish / dx = τ + x σ(x) (1 − τ²) where τ = n / (n + 2)."""
+
+    @staticmethod
+    def forward(context: Any, x: Tensor) -> Tensor:
+        power = x.clamp(max=LARGE).exp_()
+        n = power * (power + 2)
+        tau = n.div_(n + 2)
+        context.save_for_backward(x, tau)
+        return x * tau
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> Tensor:
+        x, tau = context.saved_tensors
+        slope = torch.addcmul(tau, torch.sigmoid(x).mul_(x), 1 - tau * tau)
+        return slope.mul_(gradient)

@@ -1,0 +1,97 @@
+"""`trifold train` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from trifold.domains import write_problems
+
+TINY = ["--preset", "small", "--dim", "4", "--layers", "2", "--batch", "8"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("gripper")
+    write_problems(path, "gripper", [1, 2, 3], 0)
+    return path
+
+
+@pytest.fixture
+def trifold(tmp_path, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+
+    def call(*words, code=0):
+        command = [sys.executable, "-m", "trifold", *map(str, words)]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr and "nanobind" not in done.stderr
+        return done
+
+    return call
+
+
+def test_train_and_solve_end_to_end(folder, tmp_path, trifold):
+    done = trifold("train", folder, *TINY, "--steps", 6, "--run", "run", "--seeds", 2, "--encoder", "plain")
+    assert "run/model.safetensors: validation loss" in done.stdout
+    assert "states of 2 problems" in done.stderr and "seed 1  step 6/6" in done.stderr
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert config["model"]["encoder"] == "plain" and config["settings"]["seeds"] == 2
+    solved = trifold("solve", "run/model.safetensors", next((folder / "train").iterdir()), "--quiet")
+    assert solved.stdout.endswith("(unit cost)\n")
+
+
+def test_json_and_quiet_give_the_result_alone(folder, trifold):
+    done = trifold("train", folder, *TINY, "--steps", 2, "--t", "inf", "--json", "--quiet")
+    assert json.loads(done.stdout)["steps"] == 2 and done.stderr == ""
+
+
+def test_an_interrupted_run_says_how_to_go_on(folder, tmp_path, trifold):
+    command = [sys.executable, "-m", "trifold", "train", str(folder), *TINY, "--steps", "100000", "--run", "run"]
+    child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "run" / "seed-0" / "last.safetensors").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(child.pid, signal.SIGINT)
+    _, errors = child.communicate(timeout=60)
+    assert child.returncode == 130 and "go on with: trifold train --resume run" in errors
+    assert "Traceback" not in errors
+    step = json.loads((tmp_path / "run" / "seed-0" / "metrics.jsonl").read_text().splitlines()[-1])["step"]
+    done = trifold("train", "--resume", "run", "--steps", step + 5, "--json", "--quiet")
+    assert json.loads(done.stdout)["steps"] >= step + 5
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["train"], "either a folder to learn from or --resume"),
+        (["train", "nowhere"], "no such folder"),
+        (["train", "nowhere", "--t", "half"], "t is 0, 1, 2"),
+        (["train", "--resume", "nowhere"], "not the folder of a training run"),
+        (["train", "nowhere", "--device", "abacus"], "abacus"),
+        (["solve", "model", "problem"], "no such file"),
+    ],
+)
+def test_bad_input_is_a_short_error(trifold, tmp_path, words, message):
+    done = trifold(*words, code=2)
+    assert message in done.stderr and done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_problems_that_are_left_out_are_named(folder, tmp_path, trifold):
+    write_problems(tmp_path / "pddl", "gripper", [1, 2], 0)
+    (tmp_path / "pddl" / "train" / "broken.pddl").write_text("(define (problem p) (:domain gripper-strips)")
+    done = trifold("train", tmp_path / "pddl", *TINY, "--steps", 2, "--max-states", 20)
+    assert "left out broken.pddl: input error" in done.stderr
+    assert "left out gripper-02-00.pddl: state limit" in done.stderr
+
+
+def test_the_version_and_the_help(trifold):
+    assert trifold("--version").stdout.startswith("trifold 0.")
+    assert "R-GNN[t]" in trifold("train", "--help").stdout
