@@ -6,6 +6,7 @@ Nothing here is stored: problems are generated, states labelled, a model is trai
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import shutil
 import subprocess
@@ -37,9 +38,10 @@ def main() -> None:
     )
 
     run, seed = options.folder / "run", ["--seed", str(options.seed)]
-    trifold("train", problems, "--preset", "small", "--steps", 500, "--run", run, *seed)
+    cache = str(options.folder / "cache")  # nothing that was labelled before is used
+    trifold("train", problems, "--preset", "small", "--steps", 500, "--run", run, *seed, cache=cache)
     records = options.folder / "records.jsonl"
-    trifold("evaluate", run / "model.safetensors", problems / "test", "--records", records)
+    trifold("evaluate", run / "model.safetensors", problems / "test", "--records", records, cache=cache)
     print(f"Done in {time.monotonic() - start:.0f} s. Curves: {run}/curves.png")
 
     outcomes = [line for line in records.read_text().splitlines() if '"outcome": "solved"' in line]
@@ -47,11 +49,11 @@ def main() -> None:
         sys.exit(f"only {len(outcomes)} of {len(TEST_BALLS)} problems were solved")
 
 
-def trifold(*arguments: object) -> None:
+def trifold(*arguments: object, cache: str) -> None:
     """Show a command as a user would type it, and run it."""
     words = [str(argument) for argument in arguments]
     print(f"\n$ trifold {shlex.join(words)}", flush=True)
-    subprocess.run([sys.executable, "-m", "trifold", *words], check=True)
+    subprocess.run([sys.executable, "-m", "trifold", *words], check=True, env=os.environ | {"TRIFOLD_CACHE": cache})
 
 
 if __name__ == "__main__":

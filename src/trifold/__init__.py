@@ -1,10 +1,16 @@
 """Trifold learns general policies for classical planning with R-GNN[t].
 
 >>> import trifold
->>> trifold.train("gripper/", "runs/gripper", preset="small")   # doctest: +SKIP
->>> model = trifold.Model.load("runs/gripper/model.safetensors")  # doctest: +SKIP
->>> problem = trifold.load_problem(model.domain, "p50.pddl")    # doctest: +SKIP
->>> trifold.solve(problem, model.values).actions                # doctest: +SKIP
+>>> result = trifold.train("gripper", "runs/tiny", preset="small", settings={"steps": 2})  # domain.pddl and problems
+>>> model = trifold.Model.load("model.safetensors")
+>>> problem = trifold.load_problem(model.domain, "problem.pddl")
+>>> model.values([problem.initial_state]).shape
+torch.Size([1])
+>>> trajectory = trifold.solve(problem, model.values)
+>>> trajectory.outcome, trajectory.actions[-1][:6]
+(<Outcome.SOLVED: 'solved'>, '(drop ')
+>>> [record["outcome"] for record in trifold.evaluate("model.safetensors", ["problem.pddl"], records="records.jsonl")]
+['solved']
 
 The names below are the public API. They are imported when first used, so that `import trifold` is quick.
 """

@@ -74,7 +74,8 @@ def test_an_interrupted_run_says_how_to_go_on(folder, tmp_path, trifold):
         (["train", "nowhere"], "no such folder"),
         (["train", "nowhere", "--t", "half"], "t is 0, 1, 2"),
         (["train", "--resume", "nowhere"], "not the folder of a training run"),
-        (["train", "nowhere", "--device", "abacus"], "abacus"),
+        (["train", "nowhere", "--device", "abacus"], "no such folder"),
+        (["train", "--resume", "nowhere", "--t", "2"], "a resumed run keeps its settings: --t cannot be changed"),
         (["solve", "model", "problem"], "no such file"),
     ],
 )

@@ -47,6 +47,17 @@ def test_folders_of_every_shape(gripper):
     assert len(read_folder(gripper).training) == 5
 
 
+def test_validation_problems_are_never_overlooked(gripper):
+    (gripper / "validation").mkdir()
+    with pytest.raises(TrifoldError, match="no problems to validate on"):
+        read_folder(gripper)
+    for path in (gripper / "train").iterdir():
+        path.rename((gripper if "-01-" in path.name else gripper / "validation") / path.name)
+    (gripper / "train").rmdir()
+    found = read_folder(gripper)
+    assert len(found.training) == 1 and len(found.validation) == 5
+
+
 def test_natural_order(tmp_path):
     for name in ("p10.pddl", "p9.pddl", "Domain.pddl", "domain.pddl", "a.pddl", "notes.txt"):
         (tmp_path / name).touch()

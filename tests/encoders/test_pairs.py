@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import batches, from_naive, naive_pairs, naive_structures, random_structures, related, to_naive
-from trifold.encoders import TRIANGLE, Pairs, Plain, encode_all, encode_chunks
+from trifold.encoders import TRIANGLE, Pairs, Plain, chunks, encode_all, encode_chunks
 from trifold.errors import TrifoldError
 
 LEVELS = [0, 1, 2, 3, math.inf]
@@ -79,6 +79,18 @@ def test_too_many_triangles_raise_before_they_are_built():
     structures = from_naive([(40, {("edge", (0, o)) for o in range(40)})])
     with pytest.raises(TrifoldError, match=r"R-GNN\[1\] needs 1,75\d triangles .* limit of 1,000"):
         Pairs(1, max_triangles=1000)(structures)
+
+
+@pytest.mark.parametrize("t", [1, 2, math.inf])
+def test_many_structures_are_encoded_in_pieces_that_fit(t, monkeypatch):
+    """The limit is on what is built at once, so the number of structures does not matter."""
+    monkeypatch.setattr(chunks, "MAX_TRIPLES", 2000)
+    star = (10, {("edge", (0, o)) for o in range(10)})
+    structures = from_naive([star] * 30)
+    with pytest.raises(TrifoldError, match="triangles at once"):
+        Pairs(t, max_triangles=2000)(structures)
+    encoded = encode_all(Pairs(t, max_triangles=2000), structures, max_rows=4000)
+    assert to_naive(encoded) == to_naive(Pairs(t)(structures))
 
 
 @pytest.mark.parametrize("t", [-1, 0.5, math.nan])

@@ -90,6 +90,9 @@ def test_a_relation_that_was_never_trained_is_named(model, problem):
     with pytest.warns(UntrainedRelation, match="no training state had an atom of carry"):
         model.values([carrying])
     model.values([carrying])  # said once
+    model.check(problem)
+    with pytest.warns(UntrainedRelation):  # and once for the next problem
+        model.values([carrying])
 
 
 def test_a_model_of_another_domain_says_which_relations_differ(model):
@@ -127,6 +130,15 @@ def test_weights_that_do_not_fit_the_header_are_refused(model, tmp_path):
     checkpoint.write(path, tensors, header)
     with pytest.raises(TrifoldError, match="do not fit together"):
         Model.load(path)
+
+
+def test_a_header_that_lacks_something_is_refused(model, tmp_path):
+    model.save(tmp_path / "m.safetensors")
+    tensors, header = checkpoint.read(tmp_path / "m.safetensors", "model")
+    for name in ("config", "signature", "domain", "training_atoms"):
+        checkpoint.write(tmp_path / "cut", tensors, {key: value for key, value in header.items() if key != name})
+        with pytest.raises(TrifoldError, match="do not fit together"):
+            Model.load(tmp_path / "cut")
 
 
 def test_foreign_newer_and_other_files_are_refused(model, tmp_path):

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict
 
 import pytest
 import torch
@@ -156,6 +155,70 @@ def test_a_run_can_be_longer_than_it_was_meant_to_be(folder, tmp_path):
     assert outcome(tmp_path / "run")[0] == outcome(tmp_path / "whole")[0]
 
 
+def test_the_logged_loss_is_a_mean_wherever_the_run_was_broken_off(folder, tmp_path):
+    run_tiny(folder, tmp_path / "run", steps=7)
+    resume(tmp_path / "run", steps=10)
+    run_tiny(folder, tmp_path / "whole", steps=10)
+    whole = {line["step"]: line for line in RunFolder(tmp_path / "whole").seed(0).metrics()}
+    lines = {line["step"]: line for line in RunFolder(tmp_path / "run").seed(0).metrics()}
+    assert list(lines) == [5, 7, 10] and lines[5]["loss"] == whole[5]["loss"]
+    assert (2 * lines[7]["loss"] + 3 * lines[10]["loss"]) / 5 == pytest.approx(whole[10]["loss"])
+
+
+@pytest.mark.usefixtures("_eager")
+def test_an_end_that_is_passed_already_is_an_end(folder, tmp_path, monkeypatch):
+    """Also before the first validation, and if time runs out between two looks at the clock."""
+    monkeypatch.setattr(loop, "SAVE_SECONDS", -1.0)
+    with pytest.raises(BrokenOff):
+        train(folder, tmp_path / "run", preset="small", **TINY, watcher=Breaker(3))
+    assert resume(tmp_path / "run", steps=1).validation_loss > 0
+
+    class Slow(Watcher):
+        def progress(self, progress):
+            time.sleep(0.4)
+
+    settings = TINY["settings"] | {"minutes": 0.005, "validate_every": 1000}
+    assert train(folder, tmp_path / "slow", preset="small", settings=settings, watcher=Slow()).validation_loss > 0
+
+
+def test_a_training_that_diverges_says_so(folder, tmp_path):
+    with pytest.raises(TrifoldError, match=r"training diverged.* at step \d+(.|\n)*learning rate below 1e\+18"):
+        run_tiny(folder, tmp_path / "run", learning_rate=1e18)
+
+
+def test_seeds_are_compared_on_the_same_states(folder, tmp_path, monkeypatch):
+    samples = []
+    measure = loop.validation_loss
+    monkeypatch.setattr(loop, "validation_loss", lambda *a: samples.append(a[2].tolist()) or measure(*a))
+    run_tiny(folder, tmp_path / "run", seeds=2, validation_states=10)
+    assert len(samples) > 2 and len(samples[0]) == 10 and all(sample == samples[0] for sample in samples)
+
+
+def test_one_process_trains_in_a_folder(folder, tmp_path):
+    run_tiny(folder, tmp_path / "run", steps=5)
+    with (
+        RunFolder(tmp_path / "run").locked(),
+        pytest.raises(TrifoldError, match="another process is training in this folder"),
+    ):
+        resume(tmp_path / "run", steps=6)
+    resume(tmp_path / "run", steps=6)
+
+
+def test_a_run_of_another_version_and_a_missing_device_are_errors(folder, tmp_path):
+    run_tiny(folder, tmp_path / "run", steps=5)
+    with pytest.raises(TrifoldError, match="cannot use the device abacus"):
+        resume(tmp_path / "run", device="abacus")
+    config = RunFolder(tmp_path / "run").read("config.json")
+    RunFolder(tmp_path / "run").write("config.json", config | {"settings": {"warmth": 3}})
+    with pytest.raises(TrifoldError, match="made by another version"):
+        resume(tmp_path / "run")
+
+
+def test_foreign_folders_in_a_run_do_no_harm(folder, tmp_path):
+    (tmp_path / "run" / "seed-0-copy").mkdir(parents=True)
+    assert run_tiny(folder, tmp_path / "run", steps=5).model_path.exists()
+
+
 def test_minutes_end_a_run(folder, tmp_path):
     result = run_tiny(folder, tmp_path / "run", steps=10**6, minutes=0.01)
     assert 0 < result.steps < 10**6 and result.model_path.exists()
@@ -163,7 +226,7 @@ def test_minutes_end_a_run(folder, tmp_path):
 
 def test_a_run_folder_is_complete_and_readable(folder, tmp_path):
     run_tiny(folder, tmp_path / "run")
-    names = {path.name for path in (tmp_path / "run").iterdir()}
+    names = {path.name for path in (tmp_path / "run").iterdir() if path.name != ".lock"}
     assert names == {"config.json", "environment.json", "data.json", "curves.png", "model.safetensors", "seed-0"}
     summary = json.loads((tmp_path / "run" / "data.json").read_text())
     assert summary["problems"] == 3 and summary["validation_problems"] == 1 and len(summary["files"]) == 4
@@ -195,13 +258,9 @@ def test_nothing_is_left_of_a_run_that_could_not_begin(tmp_path):
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [({"steps": 0}, "steps must be positive"), ({"minutes": -1}, "minutes must be"), ({"seed": -1}, "a seed is 0")],
+    [({"steps": 0}, "steps must be positive"), ({"minutes": -1}, "minutes must be"), ({"seed": -1}, "a seed lies")],
 )
 def test_senseless_settings_are_refused(folder, tmp_path, wrong, message):
     with pytest.raises(TrifoldError, match=message):
         run_tiny(folder, tmp_path / "run", **wrong)
     assert not (tmp_path / "run").exists()
-
-
-def test_states_read_as_json():
-    assert loop.TrainingState(**asdict(loop.TrainingState(step=3, best=0.5))) == loop.TrainingState(step=3, best=0.5)

@@ -50,11 +50,11 @@ def evaluate(
     """
     from trifold.evaluation import (
         RENDERERS,
-        available_cores,
         summarise,
     )
     from trifold.evaluation import evaluate as evaluate_all
     from trifold.pddl.folder import find_domain, find_problems
+    from trifold.pddl.isolation import available_cores
     from trifold.planning import Outcome
 
     problems = find_problems(place)

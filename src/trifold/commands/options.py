@@ -18,11 +18,11 @@ Json = Annotated[bool, typer.Option("--json", help="Write the result to standard
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress: only the result.")]
 Timeout = Annotated[
     float | None,
-    typer.Option("--timeout", min=0.0, help="Seconds for each problem, reading it included; no limit if not given."),
+    typer.Option("--timeout", min=0.0, max=1e9, help="Seconds for each problem, reading it included."),
 ]
 Memory = Annotated[
     float | None,
-    typer.Option("--memory", min=0.0, help="GiB of address space for each process (not for cuda, which reserves it)."),
+    typer.Option("--memory", min=0.0, max=1e6, help="GiB of address space for each process (cuda reserves far more)."),
 ]
 
 DomainFile = Annotated[Path | None, typer.Option("--domain", "-d", help="The PDDL domain file.")]

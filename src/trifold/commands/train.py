@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trifold.commands.options import Device, Json, Quiet, Seed, Timeout, Workers
+from trifold.commands.options import Device, Json, Memory, Quiet, Seed, Timeout, Workers
 from trifold.errors import TrifoldError
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class DeadEnds(StrEnum):
 
 
 def train(
+    context: typer.Context,
     directory: Annotated[
         Path | None,
         typer.Argument(
@@ -80,7 +81,7 @@ def train(
         int, typer.Option("--max-states", min=1, help="Leave out problems with more states.")
     ] = 1_000_000,
     timeout: Timeout = 300.0,
-    memory: Annotated[float, typer.Option("--memory", min=0.1, help="GiB for labelling one problem.")] = 4.0,
+    memory: Memory = 4.0,
     workers: Workers = None,
     device: Device = "auto",
     json: Json = False,
@@ -91,10 +92,12 @@ def train(
     Every problem's whole state space is labelled with optimal distances (and kept in a cache: $TRIFOLD_CACHE or
     ~/.cache/trifold), then a network is trained on them. --timeout, --memory and --max-states bound the labelling of
     one problem; problems beyond them are left out and counted. The run folder holds the model as model.safetensors.
-    Ctrl-C is safe at any moment: --resume goes on from the last save.
+    Ctrl-C is safe at any moment: --resume goes on from the last save, and takes --steps, --minutes and --device.
     """
     if (directory is None) == (resume is None):
         raise TrifoldError("give either a folder to learn from or --resume RUN", remedy="trifold train --help")
+    if resume is not None:
+        _refuse_what_resuming_ignores(context)
     from trifold.training import resume as resume_run
     from trifold.training import train as train_run
 
@@ -102,10 +105,16 @@ def train(
     try:
         with _show(quiet) as watcher:
             if resume is not None:
-                result = resume_run(resume, steps=steps, minutes=minutes, workers=workers, watcher=watcher)
+                result = resume_run(
+                    resume,
+                    steps=steps,
+                    minutes=minutes,
+                    device=None if device == "auto" else device,
+                    workers=workers,
+                    watcher=watcher,
+                )
             else:
                 from trifold.data import LabelLimits
-                from trifold.evaluation import choose_device
 
                 result = train_run(
                     directory,  # type: ignore[arg-type]
@@ -121,13 +130,16 @@ def train(
                         "seeds": seeds,
                         "dead_ends": dead_ends.value,
                     },
-                    device=choose_device(device),
+                    device=device,
                     workers=workers,
                     limits=LabelLimits(max_states, timeout, memory),
                     watcher=watcher,
                 )
     except KeyboardInterrupt:
-        typer.echo(f"interrupted; go on with: trifold train --resume {folder}", err=True)
+        if (folder / "config.json").exists():
+            typer.echo(f"interrupted; go on with: trifold train --resume {folder}", err=True)
+        else:
+            typer.echo("interrupted; what was labelled is cached: the same command goes on from there", err=True)
         raise typer.Exit(130) from None
     if json:
         typer.echo(
@@ -138,6 +150,17 @@ def train(
             f"{result.model_path}: validation loss {result.validation_loss:.4f}, seed {result.seed}, "
             f"{result.steps} steps, {_duration(result.seconds)}"
         )
+
+
+def _refuse_what_resuming_ignores(context: typer.Context) -> None:
+    allowed = {"resume", "steps", "minutes", "device", "workers", "json", "quiet"}
+    for option in context.command.params:
+        given = option.name and context.get_parameter_source(option.name)
+        if given and given.name == "COMMANDLINE" and option.name not in allowed:
+            raise TrifoldError(
+                f"a resumed run keeps its settings: {option.opts[0]} cannot be changed",
+                remedy="leave it out, or train anew in another folder",
+            )
 
 
 def _parse_t(text: str | None) -> float | None:
@@ -191,15 +214,19 @@ def _show(quiet: bool) -> Iterator[Watcher | None]:
             assert self.task is not None
             bar.advance(self.task)
             if item.outcome != "labelled":
-                self.line(f"left out {item.path.name}: {item.outcome}{f' ({item.message})' if item.message else ''}")
+                reason = f" ({item.message})" if item.message else ""
+                known = "; known from before, other limits would try again" if item.cached else ""
+                self.line(f"left out {item.path.name}: {item.outcome}{reason}{known}")
 
         def prepared(self, summary: dict[str, Any]) -> None:
-            dead = summary["dead_ends"]
+            dead, target = summary["dead_ends"], summary["dead_end_target"]
             self.line(
                 f"{summary['states']:,} states of {summary['problems']} problems, V* up to {summary['largest_value']}"
-                + (f", {dead:,} dead ends with target {summary['dead_end_target']}" if dead else "")
+                + (f", {dead:,} dead ends {'dropped' if target is None else f'with target {target:g}'}" if dead else "")
                 + f"; validation: {summary['validation_states']:,} states of {summary['validation_problems']} problems"
             )
+            if summary["shared"]:
+                self.line("there is one problem only: its states serve for training and for validation")
             if not summary["resident"]:
                 self.line("the encoded states do not fit into memory: each batch is encoded when it is used")
 

@@ -19,7 +19,7 @@ class ProblemFolder:
 
 
 def read_folder(directory: Path) -> ProblemFolder:
-    """Find domain.pddl and the problems: in train/ and validation/, in train/ alone, or beside the domain.
+    """Find domain.pddl and the problems: in train/ or beside the domain, and in validation/ where there is one.
 
     Other folders, such as test/, are never looked into.
     """
@@ -28,13 +28,19 @@ def read_folder(directory: Path) -> ProblemFolder:
     domain = directory / DOMAIN
     if not domain.is_file():
         raise TrifoldError("there is no domain.pddl here", place=str(directory), remedy="put the PDDL domain there")
-    train = directory / "train"
-    training = problem_files(train if train.is_dir() else directory)
-    validation = problem_files(directory / "validation") if train.is_dir() else []
+    train, held_out = directory / "train", directory / "validation"
+    place = train if train.is_dir() else directory
+    training, validation = problem_files(place), problem_files(held_out)
     if not training:
         raise TrifoldError(
             "there are no problems to learn from",
-            place=str(train if train.is_dir() else directory),
+            place=str(place),
             remedy="put PDDL problems there: *.pddl, in train/ or beside domain.pddl",
+        )
+    if held_out.is_dir() and not validation:
+        raise TrifoldError(
+            "there are no problems to validate on",
+            place=str(held_out),
+            remedy="put PDDL problems there, or remove the folder: then one problem of five is held out",
         )
     return ProblemFolder(domain, training, validation)

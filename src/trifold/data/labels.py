@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +17,7 @@ from typing import Any
 from trifold.errors import TrifoldError
 from trifold.files import write_whole
 from trifold.pddl import load_domain
-from trifold.pddl.isolation import Limits, Result, run_isolated
+from trifold.pddl.isolation import Limits, Result, available_cores, run_isolated
 from trifold.pddl.state_space import VERSION, StateSpace
 from trifold.pddl.text import read_text
 
@@ -31,7 +33,7 @@ class LabelLimits:
 
     max_states: int = 1_000_000
     seconds: float | None = 300.0
-    memory_gib: float = 4.0
+    memory_gib: float | None = 4.0
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Labelled:
     """What became of one problem.
 
     path       the problem's file
+    digest     a hash of its text
     outcome    "labelled", "state limit", "time limit", "memory limit", "crash", "unsolvable" (no plan from the initial
                state) or "input error"
     message    what went wrong, in words
@@ -49,6 +52,7 @@ class Labelled:
 
     path: Path
     outcome: str
+    digest: str = ""
     message: str = ""
     states: int = 0
     dead_ends: int = 0
@@ -63,7 +67,7 @@ def label(
     problems: Sequence[str | Path],
     *,
     limits: LabelLimits | None = None,
-    workers: int = 1,
+    workers: int | None = None,
     cache: Path | None = None,
     on_progress: Callable[[Labelled], None] | None = None,
 ) -> list[Labelled]:
@@ -71,17 +75,19 @@ def label(
 
     What fails of a problem is named, not raised; what is wrong with the domain, or with the cache, is raised.
 
+    workers      child processes at a time; None is one per core
     cache        folder of results that were computed before; None computes everything
     on_progress  is called with each problem as it is done
     """
     limits = limits or LabelLimits()
     domain_source = load_domain(Path(domain)).source
     done: dict[int, Labelled] = {}
+    digests: dict[int, str] = {}
 
     def finish(index: int, labelled: Labelled) -> None:
-        done[index] = labelled
+        done[index] = replace(labelled, digest=digests.get(index, ""))
         if on_progress is not None:
-            on_progress(labelled)
+            on_progress(done[index])
 
     with TemporaryDirectory(prefix="trifold-") as temporary:
         folder = Path(temporary) if cache is None else _make_folder(cache)
@@ -90,8 +96,9 @@ def label(
             try:
                 problem_source = (read_text(path), str(path))
             except TrifoldError as error:
-                finish(index, Labelled(path, "input error", str(error)))
+                finish(index, Labelled(path, "input error", message=str(error)))
                 continue
+            digests[index] = hashlib.sha256(problem_source[0].encode()).hexdigest()
             entry = folder / cache_key(domain_source.text, problem_source[0], limits)
             known = _look_up(path, entry)
             if known is not None:
@@ -108,9 +115,10 @@ def label(
                 }
             )
         bounds = Limits(limits.seconds, limits.memory_gib)
-        for result in run_isolated(FUNCTION, jobs, workers=workers, limits=bounds):
-            index = indices[result.job]
-            finish(index, _keep(Path(problems[index]), entries[result.job], result))
+        with closing(run_isolated(FUNCTION, jobs, workers=workers or available_cores(), limits=bounds)) as results:
+            for result in results:
+                index = indices[result.job]
+                finish(index, _keep(Path(problems[index]), entries[result.job], result))
     return [done[index] for index in range(len(problems))]
 
 
@@ -147,11 +155,6 @@ def _keep(path: Path, entry: Path, result: Result) -> Labelled:
             raise TrifoldError(**result.value)  # the cache cannot be written: every problem would fail
         facts = {"outcome": outcome, "message": result.message, "seconds": result.seconds}
     space = StateSpace.load(_space_file(entry)) if facts["outcome"] == "labelled" else None
-    if space is None:
-        _space_file(entry).unlink(missing_ok=True)
-    if result.outcome not in ("ok", "error"):  # the child may have been killed while it wrote
-        for leftover in entry.parent.glob(f".{entry.name}*.part"):
-            leftover.unlink(missing_ok=True)
     if space is not None or facts["outcome"] in CACHED_FAILURES:
         write_whole(_facts_file(entry), json.dumps(facts).encode())
     return Labelled(path, space=space, **facts)
@@ -172,4 +175,8 @@ def _make_folder(folder: Path) -> Path:
         raise TrifoldError(
             f"the cache folder cannot be made: {error.strerror}", place=str(folder), remedy="set TRIFOLD_CACHE"
         ) from None
+    for leftover in folder.glob(".*.part"):  # of a process that was killed while it wrote
+        with suppress(OSError):
+            if time.time() - leftover.stat().st_mtime > 24 * 3600:
+                leftover.unlink()
     return folder

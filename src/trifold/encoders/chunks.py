@@ -12,8 +12,8 @@ from trifold.structures import Structures, concatenate
 if TYPE_CHECKING:
     from trifold.encoders import Encoder
 
-MAX_CELLS = 2**24
-"""How many pairs of objects one piece may have, live or not, before its message rows are counted."""
+MAX_TRIPLES = 2**23
+"""How many triples of objects one piece may have, related or not, before its message rows are counted."""
 
 
 def encode_chunks(encoder: Encoder, structures: Structures, max_rows: int) -> Iterator[Structures]:
@@ -21,8 +21,7 @@ def encode_chunks(encoder: Encoder, structures: Structures, max_rows: int) -> It
 
     A single structure with more messages than that is a piece of its own: memory is bounded by the largest structure.
     """
-    cells = structures.element_counts**2
-    for start, end in _pieces(cells, MAX_CELLS):
+    for start, end in _pieces(structures.element_counts**3, MAX_TRIPLES):
         piece = structures.take(torch.arange(start, end))
         for first, last in _pieces(encoder.message_rows(piece), max_rows):
             yield encoder(piece.take(torch.arange(first, last)))

@@ -1,8 +1,8 @@
 """Evaluation: attempts in child processes become flat records, and tables read only records."""
 
 from trifold.evaluation.attempt import Attempt, attempt_each
-from trifold.evaluation.evaluate import available_cores, evaluate
-from trifold.evaluation.job import Job, choose_device
+from trifold.evaluation.evaluate import evaluate
+from trifold.evaluation.job import Job
 from trifold.evaluation.records import Record, append_record, read_records
 from trifold.evaluation.tables import RENDERERS, Row, summarise
 
@@ -14,8 +14,6 @@ __all__ = [
     "Row",
     "append_record",
     "attempt_each",
-    "available_cores",
-    "choose_device",
     "evaluate",
     "read_records",
     "summarise",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import platform
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,16 +17,17 @@ from trifold.errors import TrifoldError
 from trifold.evaluation.attempt import Attempt, attempt_each, describe
 from trifold.evaluation.job import Job
 from trifold.evaluation.records import SCHEMA, Record, append_record, attempt_key, read_records
+from trifold.pddl.isolation import available_cores
 from trifold.planning import Outcome, write_plan
 
 
 def evaluate(
-    model: Path,
-    problems: Sequence[Path],
+    model: Path | str,
+    problems: Sequence[Path | str],
     *,
-    records: Path,
-    domain: Path | None = None,
-    plans: Path | None = None,
+    records: Path | str,
+    domain: Path | str | None = None,
+    plans: Path | str | None = None,
     strict: bool = False,
     max_steps: int = 1000,
     timeout: float | None = None,
@@ -46,8 +46,10 @@ def evaluate(
     `domain` None is the domain that the model carries. `timeout` and `memory_gib` bound each attempt, parsing
     included; `workers` child processes run attempts and share the cores.
     """
-    problems = list(dict.fromkeys(problems))
-    plan_files = _plan_files(problems, plans)
+    model, records = Path(model), Path(records)
+    domain, plans = Path(domain) if domain else None, Path(plans) if plans else None
+    files = list(dict.fromkeys(map(Path, problems)))
+    plan_files = _plan_files(files, plans)
     shared: dict[str, Any] = {  # what is known of every record beforehand
         "schema": SCHEMA,
         "model_path": str(model),
@@ -56,22 +58,23 @@ def evaluate(
         "policy": "strict" if strict else "unvisited",
         "max_steps": max_steps,
         "timeout": timeout,
+        "memory_gib": memory_gib,
         "device": device,
         "python_version": platform.python_version(),
         **{f"{package}_version": version(package) for package in ("trifold", "torch", "pymimir")},
     }
-    asked = {problem: shared | {"problem": problem.name, "problem_sha256": _sha256(problem)} for problem in problems}
+    asked = {problem: shared | {"problem": problem.name, "problem_sha256": _sha256(problem)} for problem in files}
     _make_folder(records.parent)
     recorded = {attempt_key(record): record for record in read_records(records)} if records.exists() else {}
     found: dict[Path, Record] = {}
-    for problem in problems:
+    for problem in files:
         record = recorded.get(attempt_key(asked[problem]))
         if record and record["outcome"] != Outcome.CRASH and not _lacks_plan(record, plan_files.get(problem)):
             found[problem] = record
             if on_record:
                 on_record(record, False)
 
-    pending = [problem for problem in problems if problem not in found]
+    pending = [problem for problem in files if problem not in found]
     workers = max(1, min(workers, len(pending)))
     jobs = [
         Job(
@@ -97,14 +100,7 @@ def evaluate(
             found[problem] = record
             if on_record:
                 on_record(record, True)
-    return [found[problem] for problem in problems]
-
-
-def available_cores() -> int:
-    """The cores that this process may use, which can be fewer than the machine has."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return [found[problem] for problem in files]
 
 
 def _record(asked: dict[str, Any], about: dict[str, str], attempt: Attempt) -> Record:

@@ -14,7 +14,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trifold.errors import TrifoldError
 from trifold.planning import Step, solve
 
 if TYPE_CHECKING:
@@ -76,24 +75,11 @@ def describe_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
     return _prepare(Job(**job))[2]
 
 
-def choose_device(name: str) -> str:
-    """The torch device for a `--device`: auto is cuda where there is one, else the CPU."""
-    import torch
-
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        torch.empty(0, device=name)
-    except (RuntimeError, AssertionError) as error:  # torch built without CUDA asserts
-        reason = str(error).partition("\n")[0]
-        raise TrifoldError(f"cannot use the device {name}: {reason}", remedy="use --device cpu or auto") from error
-    return name
-
-
 def _prepare(job: Job) -> tuple[Model, Domain, dict[str, Any]]:
     """The model, the domain, and their names for the record."""
     import torch
 
+    from trifold.model import choose_device
     from trifold.pddl import load_domain
 
     if job.threads is not None:

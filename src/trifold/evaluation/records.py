@@ -34,6 +34,7 @@ class Record(TypedDict):
     policy: str  # "unvisited", or "strict": without memory
     max_steps: int
     timeout: float | None  # seconds, everything included
+    memory_gib: float | None  # of address space
     device: str  # as asked for; it is part of the settings
     device_used: str
     outcome: str  # a `trifold.planning.Outcome`
@@ -52,7 +53,7 @@ class Record(TypedDict):
 
 
 INSTANCE_FIELDS = ("problem", "problem_sha256")
-SETTING_FIELDS = ("model_sha256", "domain_sha256", "policy", "max_steps", "timeout", "device")
+SETTING_FIELDS = ("model_sha256", "domain_sha256", "policy", "max_steps", "timeout", "memory_gib", "device")
 
 
 def attempt_key(record: Record | dict[str, Any]) -> tuple[object, ...]:

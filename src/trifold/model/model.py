@@ -40,11 +40,12 @@ class Model:
     network         the weights
     provenance      how the model came to be: data, settings, versions
 
-    >>> import trifold
-    >>> model = trifold.Model.load("model.safetensors")             # doctest: +SKIP
-    >>> problem = trifold.load_problem(model.domain, "p.pddl")      # doctest: +SKIP
-    >>> model.values([problem.initial_state])                       # doctest: +SKIP
-    tensor([7.9...])
+    >>> from trifold.pddl import load_problem
+    >>> model = Model.load("model.safetensors")
+    >>> problem = load_problem(model.domain, "problem.pddl")
+    >>> states = [problem.initial_state, *(state for _, state in problem.successors(problem.initial_state))]
+    >>> model.values(states).shape == (len(states),)
+    True
     """
 
     config: ModelConfig
@@ -125,6 +126,7 @@ class Model:
         """What a user should know before the model is used on a problem; raises if the model is of another domain."""
         self.check_domain(problem.domain)
         names = self._untrained(problem.structures([problem.initial_state]))
+        self._warned = set(names)  # what is said here is not said again, and is new with each problem
         return [_untrained_message(name) for name in names]
 
     def save(self, path: Path | str) -> None:
@@ -151,16 +153,14 @@ class Model:
             signature = Signature.of((name, arity) for name, arity in header["signature"])
             network = ValueNetwork(trained_relations(config, signature, header["training_atoms"]), config)
             network.load_state_dict(tensors)
+            facts = (header["domain"], header["training_atoms"])
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise TrifoldError(
                 "the model file is damaged: its weights and its header do not fit together",
                 place=str(path),
                 remedy="get the file again, or train the model again",
             ) from error
-        model = cls(
-            config, signature, header["domain"], header["training_atoms"], network, header.get("provenance", {})
-        )
-        return model.to(device)
+        return cls(config, signature, *facts, network, header.get("provenance", {})).to(device)
 
     def _untrained(self, structures: Structures) -> list[str]:
         """The relations that these structures have atoms of and the training data had not."""

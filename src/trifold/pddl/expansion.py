@@ -1,4 +1,4 @@
-"""Expansion: the whole state space of a small problem with optimal distances, by pymimir's breadth-first search."""
+"""Expansion: the whole state space of a small problem with optimal distances, by packed search or by pymimir's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from trifold.errors import TrifoldError
+from trifold.pddl import packed
 from trifold.pddl.atoms import AtomTable, Integers
+from trifold.pddl.grounding import Grounding, GroundingError, ground
 from trifold.pddl.problem import Problem, load_domain, load_problem
 from trifold.pddl.state_space import StateSpace
 from trifold.pddl.text import Source
@@ -27,30 +29,79 @@ class UnsolvableError(TrifoldError):
 
 
 def expand(domain: str | Path | Source, problem: str | Path | Source, max_states: int) -> StateSpace:
-    """Expand every reachable state, past goals too, and label it with V*; above the limit, StateLimitError."""
-    loaded = load_problem(load_domain(domain), problem)
+    """Expand every reachable state, past goals too, and label it with V*; above the limit, StateLimitError.
+
+    Packed search does it where the problem can be grounded, some ten times as fast as pymimir, which does the others:
+    ``engine`` of the result says which it was.
+    """
+    loaded = _load(domain, problem)
     try:
-        return _expand(loaded, max_states)
+        try:
+            grounding = ground(loaded)
+        except GroundingError:
+            grounding = None
+        if grounding is None:
+            return _expand_with_pymimir(loaded, max_states)
+        return _expand_packed(loaded, grounding, max_states)
     finally:
         loaded.release()
 
 
-def _expand(problem: Problem, max_states: int) -> StateSpace:
+def expand_with_pymimir(domain: str | Path | Source, problem: str | Path | Source, max_states: int) -> StateSpace:
+    """The same by pymimir alone, for any problem: the states and all about them are equal, their order is not."""
+    loaded = _load(domain, problem)
+    try:
+        return _expand_with_pymimir(loaded, max_states)
+    finally:
+        loaded.release()
+
+
+def _load(domain: str | Path | Source, problem: str | Path | Source) -> Problem:
+    """The problem, unless it has no plan whatever its actions are."""
+    loaded = load_problem(load_domain(domain), problem)
+    if not loaded.engine.goal.test_static_goal():
+        loaded.release()
+        raise UnsolvableError("the goal can never hold: it asks for a static atom that is false", place=loaded.name)
+    return loaded
+
+
+def _expand_packed(problem: Problem, grounding: Grounding, max_states: int) -> StateSpace:
+    found = packed.search(grounding, max_states)
+    if found is None:
+        raise _state_limit(problem, max_states)
+    states, transitions, targets = found
+    counts, atoms = packed.unpack(states)
+    met = np.bincount(atoms, minlength=len(grounding.atoms)) > 0
+    index = problem.atom_index
+    rows = [index.row(*atom) for atom, is_met in zip(grounding.atoms, met, strict=True) if is_met]
+    varying = np.array(rows, np.int32).reshape(-1, 1 + index.width)
+    static = index.static_rows
+    numbers = (np.cumsum(met) - 1).astype(np.min_scalar_type(max(len(rows) - 1, 0)))
+    goals = np.flatnonzero(packed.holds(states, *grounding.goal))
+    return StateSpace(
+        domain=problem.domain.name,
+        problem=problem.name,
+        table=AtomTable(index.relations, problem.objects, varying[:, 0], varying[:, 1:], static[:, 0], static[:, 1:]),
+        offsets=_offsets(counts),
+        indices=numbers[atoms],
+        distances=packed.distances(transitions, targets, goals),
+        transition_offsets=_offsets(transitions),
+        targets=targets,
+        initial=0,
+        engine="packed",
+    )
+
+
+def _expand_with_pymimir(problem: Problem, max_states: int) -> StateSpace:
     from pymimir.advanced import datasets
 
-    if not problem.engine.goal.test_static_goal():
-        raise UnsolvableError("the goal can never hold: it asks for a static atom that is false", place=problem.name)
     options = datasets.StateSpaceOptions()
     options.max_num_states = max_states + 1  # pymimir stops when it reaches its limit, not when it passes it
     options.remove_if_unsolvable = False
     options.symmetry_pruning = False
     created = datasets.StateSpace.create(problem.engine.context, options)
     if created is None:
-        raise StateLimitError(
-            f"the problem has more than {max_states:,} states",
-            place=problem.name,
-            remedy="use a smaller problem, or raise the limit",
-        )
+        raise _state_limit(problem, max_states)
     space = created[0]
     graph = space.get_graph()
     vertices = graph.get_vertices()
@@ -85,6 +136,7 @@ def _expand(problem: Problem, max_states: int) -> StateSpace:
         transition_offsets=_offsets(np.bincount(pairs // states, minlength=states)),
         targets=(pairs % states).astype(np.int32),
         initial=space.get_initial_vertex(),
+        engine="pymimir",
     )
 
 
@@ -100,8 +152,9 @@ def expand_to_file(job: dict[str, Any], report: Callable[[dict[str, Any]], None]
         return {"outcome": "state limit", "message": error.message}
     except UnsolvableError as error:
         return {"outcome": "unsolvable", "message": error.message}
-    space.save(job["path"])
     solvable = space.distances[space.initial] >= 0
+    if solvable:
+        space.save(job["path"])
     return {
         "outcome": "labelled" if solvable else "unsolvable",
         "message": "" if solvable else "there is no plan from the initial state",
@@ -109,6 +162,14 @@ def expand_to_file(job: dict[str, Any], report: Callable[[dict[str, Any]], None]
         "dead_ends": int((space.distances < 0).sum()),
         "max_distance": int(space.distances.max()),
     }
+
+
+def _state_limit(problem: Problem, max_states: int) -> StateLimitError:
+    return StateLimitError(
+        f"the problem has more than {max_states:,} states",
+        place=problem.name,
+        remedy="use a smaller problem, or raise the limit",
+    )
 
 
 def _sorted(table: AtomTable) -> AtomTable:

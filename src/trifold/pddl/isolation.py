@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +59,7 @@ def run_isolated(
     workers: int,
     limits: Limits,
     on_event: Callable[[int, dict[str, Any]], None] | None = None,
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Call ``function``, given as "module:name", once per job in child processes; yield results as jobs end.
 
     In the child it is called as ``name(job, report)`` and returns a dict; jobs, values and what it reports are JSON.
@@ -186,3 +186,10 @@ class _Child:
         self.errors.close()
         # The writing thread may still hold the input; the end of the child has broken the pipe, so it lets go.
         self.input.close()
+
+
+def available_cores() -> int:
+    """The cores that this process may use, which can be fewer than the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

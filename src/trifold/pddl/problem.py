@@ -137,6 +137,11 @@ def load_domain(text_or_path: str | Path | Source) -> Domain:
 
 
 def load_problem(domain: Domain, text_or_path: str | Path | Source) -> Problem:
-    """Load a problem of the domain from a path, or from PDDL text (a string with a parenthesis)."""
+    """Load a problem of the domain from a path, or from PDDL text (a string with a parenthesis).
+
+    >>> problem = load_problem(load_domain("gripper/domain.pddl"), "problem.pddl")
+    >>> problem.goal[0], problem.is_goal(problem.initial_state)
+    ('(at ball1 roomb)', False)
+    """
     source = open_source(text_or_path, "problem")
     return Problem(domain, source, describe_problem(source, domain.description))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trifold.structures import Structures
 
 FORMAT = "trifold state space"
-VERSION = 1
+VERSION = 2
 ARRAYS = ("offsets", "indices", "distances", "transition_offsets", "targets")
 TABLE_ARRAYS = ("relation", "arguments", "static_relation", "static_arguments")
 
@@ -33,6 +33,7 @@ class StateSpace:
                         (states + 1,), (transitions,): the successors of each state, ascending, each once however many
                         actions lead there. Goal states have successors too.
     initial             the initial state
+    engine              what expanded it, "packed" or "pymimir"; the order of the states depends on it, nothing else does
     """
 
     domain: str
@@ -44,6 +45,7 @@ class StateSpace:
     transition_offsets: Integers
     targets: Integers
     initial: int
+    engine: str
 
     def __len__(self) -> int:
         """How many states there are."""
@@ -71,6 +73,7 @@ class StateSpace:
             "relations": self.table.relations,
             "objects": self.table.objects,
             "initial": self.initial,
+            "engine": self.engine,
         }
         contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         write_whole(Path(path), save(contiguous, metadata={"trifold": json.dumps(about)}))
@@ -97,5 +100,6 @@ class StateSpace:
             problem=about["problem"],
             table=table,
             initial=about["initial"],
+            engine=about["engine"],
             **{name: arrays[name] for name in ARRAYS},
         )

@@ -12,6 +12,9 @@ from trifold.errors import TrifoldError
 TOKEN = re.compile(r"[()]|[^\s()]+|\n")
 COMMENT = re.compile(r";[^\n]*")
 
+MAX_DEPTH = 200
+"""How deep expressions may be nested: deeper ones overflow the stacks of those who read them."""
+
 
 class Expression(NamedTuple):
     """A word, or a list in parentheses, and the line where it starts.
@@ -103,6 +106,12 @@ def parse(text: str, name: str) -> Expression:
         elif token == "(":
             stack.append([])
             opened.append(line)
+            if len(opened) > MAX_DEPTH:
+                raise TrifoldError(
+                    f"parentheses are nested more than {MAX_DEPTH} deep",
+                    place=source.place(line),
+                    remedy="flatten the expression: (and (and a b) c) is (and a b c)",
+                )
         elif token != ")":
             stack[-1].append(Expression(line, token))
         elif not opened:

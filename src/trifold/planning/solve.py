@@ -19,7 +19,14 @@ def solve(
     timeout: float | None = None,
     on_step: Callable[[Step], None] | None = None,
 ) -> Trajectory:
-    """Follow the policy as `follow_policy` does; its plan is called solved only if it replays to the goal."""
+    """Follow the policy as `follow_policy` does; its plan is called solved only if it replays to the goal.
+
+    >>> from trifold.pddl import load_domain, load_problem
+    >>> problem = load_problem(load_domain("gripper/domain.pddl"), "problem.pddl")
+    >>> found = solve(problem, lambda states: [float(not problem.is_goal(state)) for state in states])
+    >>> found.outcome.value, len(found.actions)
+    ('solved', 1)
+    """
     trajectory = follow_policy(problem, values, max_steps=max_steps, strict=strict, timeout=timeout, on_step=on_step)
     if trajectory.outcome is Outcome.SOLVED and not replay(problem, trajectory.actions):
         return replace(trajectory, outcome=Outcome.INVALID_PLAN)

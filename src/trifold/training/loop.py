@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from trifold.data import Dataset
+from trifold.errors import TrifoldError
 from trifold.model import Model
 from trifold.training.run import SeedFolder, TrainingState
 from trifold.training.sampler import BalancedSampler
@@ -24,7 +26,7 @@ SHOW_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Progress:
-    """What a display shows of a running training: losses are means, validation and best None before the first."""
+    """What a display shows of a running training: the loss is a mean; validation and best are None before the first."""
 
     seed: int
     step: int
@@ -54,47 +56,64 @@ def train_model(
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
     state = folder.load(model, optimizer)
     sampler = BalancedSampler(data.targets, settings.batch, seed)
-    sample = validation_sample(validation, settings, seed)
+    sample = validation_sample(validation, settings)
     limit = settings.minutes * 60 if settings.minutes else float("inf")
 
-    step, best, validated = state.step, state.best, state.validation
     total = torch.tensor(state.loss_sum, dtype=torch.float64, device=data.targets.device)  # since the last validation
-    began = time.monotonic()
+    start, began = state, time.monotonic()
     saved = shown = began
-    while step < settings.steps and state.seconds + time.monotonic() - began < limit:
-        structures, targets = data.take(sampler.draw(step))
-        loss = (network(structures) - targets).abs().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        step += 1
-        total += loss.detach()
+    done = state.best is not None and (state.step >= settings.steps or state.seconds >= limit)
+    while not done:
+        if state.step < settings.steps:  # a run that ended before its first validation has only that to do
+            structures, targets = data.take(sampler.draw(state.step))
+            loss = (network(structures) - targets).abs().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.detach()
+            state = replace(state, step=state.step + 1, since=state.since + 1)
 
         now = time.monotonic()
-        seconds = state.seconds + now - began
-        done = step == settings.steps or seconds >= limit
-        if step % settings.validate_every == 0 or done:
-            since = (step - 1) % settings.validate_every + 1
-            validated = validation_loss(model, validation, sample, settings.batch)
-            folder.log({"step": step, "loss": float(total) / since, "validation": validated, "seconds": seconds})
+        state = replace(state, seconds=start.seconds + now - began)
+        done = state.step >= settings.steps or state.seconds >= limit
+        validates = done or state.step % settings.validate_every == 0
+        if validates:
+            state = _validate(model, validation, sample, settings, folder, replace(state, loss_sum=float(total)))
             total.zero_()
-            if best is None or validated < best:
-                best = validated
-                folder.save_best(model, {"step": step, "validation_loss": best, "seconds": seconds})
-        if step % settings.validate_every == 0 or done or now - saved > SAVE_SECONDS:
-            saved = now
-            folder.save(model, optimizer, TrainingState(step, seconds, best, validated, float(total)))
+        if validates or now - saved > SAVE_SECONDS:
+            saved, state = now, replace(state, loss_sum=float(total))
+            folder.save(model, optimizer, state)
         if done or now - shown > SHOW_SECONDS:
             shown = now
-            rate = (step - state.step) / (now - began)
-            left = min((settings.steps - step) / rate, limit - seconds)
-            show(Progress(seed, step, settings.steps, float(loss.detach()), validated, best, rate, max(left, 0.0)))
-    return TrainingState(step, state.seconds + time.monotonic() - began, best, validated, float(total))
+            rate = max(state.step - start.step, 1) / max(now - began, 1e-9)
+            left = min((settings.steps - state.step) / rate, limit - state.seconds)
+            mean = float(total) / state.since if state.since else state.loss
+            show(Progress(seed, state.step, settings.steps, mean, state.validation, state.best, rate, max(left, 0.0)))
+    return state
 
 
-def validation_sample(validation: Dataset, settings: Settings, seed: int) -> Tensor:
-    """(states,) the states on which the loss is validated: all, or a fixed random sample of them."""
-    chosen = np.random.default_rng(seed).permutation(len(validation))[: settings.validation_states]
+def _validate(
+    model: Model, validation: Dataset, sample: Tensor, settings: Settings, folder: SeedFolder, state: TrainingState
+) -> TrainingState:
+    """Measure the validation loss, log it, and keep the weights if it is the least so far."""
+    found = validation_loss(model, validation, sample, settings.batch)
+    loss = state.loss_sum / max(state.since, 1)
+    if not math.isfinite(found) or not math.isfinite(loss):
+        raise TrifoldError(
+            f"training diverged: the loss is {loss:g} at step {state.step}, on validation states {found:g}",
+            place=str(folder.path),
+            remedy=f"use a learning rate below {settings.learning_rate:g}",
+        )
+    folder.log({"step": state.step, "loss": loss, "validation": found, "seconds": state.seconds})
+    if state.best is None or found < state.best:
+        folder.save_best(model, {"step": state.step, "validation_loss": found, "seconds": state.seconds})
+        state = replace(state, best=found)
+    return replace(state, validation=found, loss=loss, since=0, loss_sum=0.0)
+
+
+def validation_sample(validation: Dataset, settings: Settings) -> Tensor:
+    """(states,) the states on which every seed's loss is validated: all, or a fixed random sample of them."""
+    chosen = np.random.default_rng(settings.seed).permutation(len(validation))[: settings.validation_states]
     return torch.from_numpy(np.sort(chosen))
 
 

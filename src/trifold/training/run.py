@@ -13,7 +13,11 @@ seed-N/             for each seed:
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,12 +31,19 @@ from trifold.model import Model, checkpoint
 
 @dataclass(frozen=True)
 class TrainingState:
-    """The counters of a training: ``loss_sum`` is over the steps since the last validation."""
+    """The counters of a training.
+
+    best, validation  the least and the last validation loss
+    loss              the mean training loss before the last validation
+    since, loss_sum   the steps since then, and the sum of their losses
+    """
 
     step: int = 0
     seconds: float = 0.0
     best: float | None = None
     validation: float | None = None
+    loss: float = 0.0
+    since: int = 0
     loss_sum: float = 0.0
 
 
@@ -49,8 +60,29 @@ class RunFolder:
     def seed(self, seed: int) -> SeedFolder:
         return SeedFolder(self.path / f"seed-{seed}")
 
-    def seeds(self) -> list[SeedFolder]:
-        return [SeedFolder(path) for path in sorted(self.path.glob("seed-*"), key=lambda path: int(path.name[5:]))]
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder for one process: two trainings in one folder would overwrite each other."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise TrifoldError(f"cannot make the run folder: {error.strerror}", place=str(self.path)) from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise TrifoldError(
+                "another process is training in this folder",
+                place=str(self.path),
+                remedy="wait for it, or choose another folder with --run",
+            ) from None
+        finally:
+            os.close(lock)
+            if not (self.path / "config.json").exists():  # nothing began: leave nothing behind
+                (self.path / ".lock").unlink(missing_ok=True)
+                with suppress(OSError):
+                    self.path.rmdir()
 
     def write(self, name: str, content: dict[str, Any]) -> None:
         """Write one of the JSON files."""
@@ -110,6 +142,8 @@ class SeedFolder:
     def load(self, model: Model, optimizer: torch.optim.Optimizer) -> TrainingState:
         """Set the model and the optimizer to the last save, and forget what was logged after it."""
         self.path.mkdir(parents=True, exist_ok=True)
+        for leftover in self.path.glob(".*.part"):  # of a process that was killed while it wrote
+            leftover.unlink(missing_ok=True)
         if not self.last.exists():
             (self.path / "metrics.jsonl").unlink(missing_ok=True)
             return TrainingState()

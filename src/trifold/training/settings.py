@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from trifold.errors import TrifoldError
@@ -40,16 +40,15 @@ class Settings:
                 raise TrifoldError(f"{name} must be positive, not {getattr(self, name)}")
         if self.minutes is not None and self.minutes <= 0:
             raise TrifoldError(f"minutes must be positive, not {self.minutes}")
-        if self.seed < 0:
-            raise TrifoldError(f"a seed is 0 or more, not {self.seed}")
+        if not 0 <= self.seed < 2**32:
+            raise TrifoldError(f"a seed lies between 0 and 2³² − 1, not at {self.seed}")
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Settings:
-        known = {field.name for field in fields(cls)}
-        return cls(**{name: value for name, value in values.items() if name in known})
+        return cls(**values)
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import torch
 from trifold.data import Dataset, Labelled, LabelLimits, dead_end_target, default_cache, label, read_folder, split
 from trifold.errors import TrifoldError
 from trifold.files import write_whole
-from trifold.model import Model, ModelConfig
+from trifold.model import Model, ModelConfig, choose_device
 from trifold.training.environment import describe_environment
 from trifold.training.loop import Progress, train_model
 from trifold.training.plot import plot_curves
@@ -57,7 +56,7 @@ def train(
     preset: str = "paper",
     model: dict[str, Any] | None = None,
     settings: dict[str, Any] | None = None,
-    device: str = "cpu",
+    device: str = "auto",
     workers: int | None = None,
     limits: LabelLimits | None = None,
     cache: Path | None = None,
@@ -71,19 +70,14 @@ def train(
     model      fields of ``ModelConfig`` that differ from the preset's, such as {"t": 2}
     settings   fields of ``Settings`` that differ from the preset's, such as {"steps": 500}
 
-    >>> train("gripper", "runs/gripper", preset="small", settings={"seed": 1}).validation_loss   # doctest: +SKIP
-    0.05
+    >>> result = train("gripper", "runs/first", preset="small", settings={"steps": 2})  # gripper/domain.pddl, …
+    >>> result.steps, result.load().name
+    (2, 'R-GNN[1]')
     """
     if preset not in PRESETS:
         raise TrifoldError(f"there is no preset {preset!r}", remedy=f"one of {', '.join(PRESETS)}")
     config, chosen = PRESETS[preset].build(model or {}, settings or {})
     folder = RunFolder(Path(run))
-    if (folder.path / "config.json").exists():
-        raise TrifoldError(
-            "there is a run in this folder already",
-            place=str(folder.path),
-            remedy="go on with `trifold train --resume`, or choose another folder with --run",
-        )
     read_folder(Path(directory))
     content = {
         "directory": str(Path(directory).resolve()),
@@ -91,11 +85,18 @@ def train(
         "model": config.to_json(),
         "settings": chosen.to_json(),
         "limits": asdict(limits or LabelLimits()),
-        "device": device,
+        "device": choose_device(device),
         "threads": torch.get_num_threads(),
         "command": sys.argv,
     }
-    return _run(folder, content, workers, cache, watcher or Watcher())
+    with folder.locked():
+        if (folder.path / "config.json").exists():
+            raise TrifoldError(
+                "there is a run in this folder already",
+                place=str(folder.path),
+                remedy="go on with `trifold train --resume`, or choose another folder with --run",
+            )
+        return _run(folder, content, workers, cache, watcher or Watcher())
 
 
 def resume(
@@ -103,6 +104,7 @@ def resume(
     *,
     steps: int | None = None,
     minutes: float | None = None,
+    device: str | None = None,
     workers: int | None = None,
     cache: Path | None = None,
     watcher: Watcher | None = None,
@@ -113,11 +115,17 @@ def resume(
     """
     folder = RunFolder(Path(run))
     content = folder.read("config.json")
-    if steps is not None or minutes is not None:
-        settings = Settings.from_json(content["settings"])
-        content["settings"] = replace(settings, steps=steps or settings.steps, minutes=minutes).to_json()
-    torch.set_num_threads(content["threads"])  # sums are added in an order that depends on it
-    return _run(folder, content, workers, cache, watcher or Watcher())
+    try:
+        changes = {name: value for name, value in (("steps", steps), ("minutes", minutes)) if value is not None}
+        content["settings"] = Settings.from_json(content["settings"] | changes).to_json()
+        content["device"] = choose_device(device or content["device"])
+        torch.set_num_threads(content["threads"])  # sums are added in an order that depends on it
+    except (KeyError, TypeError) as error:
+        raise TrifoldError(
+            f"the run was made by another version: config.json does not fit ({error})", place=str(folder.path)
+        ) from error
+    with folder.locked():
+        return _run(folder, content, workers, cache, watcher or Watcher())
 
 
 def _run(
@@ -126,13 +134,14 @@ def _run(
     """Prepare the data, then train every seed from where its folder stands."""
     config, settings = ModelConfig.from_json(content["model"]), Settings.from_json(content["settings"])
     files = read_folder(Path(content["directory"]))
+    domain_text = files.domain.read_text(encoding="utf-8")
     problems = [*files.training, *files.validation]
     watcher.labelling(len(problems))
     labelled = label(
         files.domain,
         problems,
         limits=LabelLimits(**content["limits"]),
-        workers=workers or os.cpu_count() or 1,
+        workers=workers,
         cache=cache or default_cache(),
         on_progress=watcher.labelled,
     )
@@ -141,7 +150,6 @@ def _run(
     spaces = [[item.space for item in items if item.space is not None] for items in (training, validation)]
     target = dead_end_target(spaces[0], settings.dead_ends)
     data, held_out = (Dataset.build(part, encoder, dead_end_target=target, device=content["device"]) for part in spaces)
-    domain_text = files.domain.read_text(encoding="utf-8")
     summary = describe_data(domain_text, labelled, training, validation, target, data, held_out)
     if (folder.path / "data.json").exists() and folder.read("data.json")["hash"] != summary["hash"]:
         raise TrifoldError(
@@ -166,13 +174,14 @@ def _run(
             "environment": environment,
         }
         state = train_model(model, data, held_out, settings, seed, folder.seed(seed), watcher.progress)
-        finished.append((state, seed))
-        plot_curves(folder.seeds(), f"{config.label} on {first.domain}", folder.path / "curves.png")
-    state, seed = min(finished, key=lambda pair: (pair[0].best, pair[1]))
-    assert state.best is not None
-    write_whole(folder.model, folder.seed(seed).best.read_bytes())
-    seconds = sum(state.seconds for state, _ in finished)
-    return TrainingResult(folder.path, folder.model, state.best, seed, state.step, seconds)
+        assert state.best is not None
+        finished.append((state.best, seed, state))
+        best, chosen, state = min(finished, key=lambda entry: entry[:2])
+        write_whole(folder.model, folder.seed(chosen).best.read_bytes())
+        plots = [folder.seed(seed) for _, seed, _ in finished]
+        plot_curves(plots, f"{config.label} on {first.domain}", folder.path / "curves.png")
+    seconds = sum(state.seconds for _, _, state in finished)
+    return TrainingResult(folder.path, folder.model, best, chosen, state.step, seconds)
 
 
 def describe_data(
@@ -188,7 +197,7 @@ def describe_data(
     digest, roles = hashlib.sha256(domain_text.encode()), {}
     for role, items in (("validation", validation), ("training", training)):
         for item in items:
-            digest.update(f"\0{role}\0{item.path.read_text(encoding='utf-8')}".encode())
+            digest.update(f"\0{role}\0{item.digest}".encode())
             roles[item.path] = role
     return {
         "hash": digest.hexdigest(),
@@ -199,6 +208,7 @@ def describe_data(
         "largest_value": max(item.max_distance for item in training),
         "validation_problems": len(validation),
         "validation_states": len(held_out),
+        "shared": training == validation,
         "resident": data.encoder is None,
         "bytes": data.structures.nbytes,
         "atoms": data.atom_counts,

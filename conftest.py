@@ -1,0 +1,47 @@
+"""What tests and doctests share: one thread, a private cache, and files to show the API on."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("trifold", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("trifold")
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> None:
+    """Tests run beside each other on few cores; one thread each is fastest."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def _private_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes the user's cache."""
+    monkeypatch.setenv("TRIFOLD_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture(scope="session")
+def example_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files that documentation speaks of: gripper/ with small problems, problem.pddl, and model.safetensors."""
+    from trifold.domains import DOMAINS, write_problems
+    from trifold.training import train
+
+    folder = tmp_path_factory.mktemp("example")
+    write_problems(folder / "gripper", "gripper", [1, 2, 3], 0)
+    (folder / "problem.pddl").write_text(DOMAINS["gripper"].problem(random.Random(0), 3), encoding="utf-8")
+    settings = {"steps": 60, "batch": 16, "validate_every": 30, "learning_rate": 0.01}
+    result = train(folder / "gripper", folder / "run", preset="small", model={"dim": 8, "layers": 4}, settings=settings)
+    result.model_path.rename(folder / "model.safetensors")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _doctest_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Doctests that name files run where these files are."""
+    if isinstance(request.node, pytest.DoctestItem) and ".pddl" in request.node.dtest.docstring:
+        monkeypatch.chdir(request.getfixturevalue("example_folder"))
