@@ -1,4 +1,4 @@
-"""Generated problems are well-formed, as large as asked, unsolved at the start, and solvable."""
+"""Gripper and Blocks: generated problems are well-formed, as large as asked, unsolved at the start, and solvable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unified_planning.io import PDDLReader
 from unified_planning.model import Problem as SecondProblem
 from unified_planning.shortcuts import SequentialSimulator
 
-from trifold.domains import DOMAINS, domain_text, write_problems
+from trifold.domains import DOMAINS, SPLITS, domain_text, write_problems
 from trifold.domains.blocks import draw_towers
 from trifold.pddl import Problem, load_domain, load_problem
 
@@ -82,7 +82,6 @@ STATES = {"blocks-m": blocks_states, "blocks-s": blocks_states, "gripper": gripp
 
 
 def test_each_domain_has_the_names_and_arities_of_the_public_files() -> None:
-    assert DOMAINS.keys() == VOCABULARY.keys()
     for name, (domain_name, predicates, actions) in VOCABULARY.items():
         assert DOMAINS[name].name == name
         assert domain_text(name).startswith(f"(define (domain {domain_name})\n")
@@ -91,7 +90,7 @@ def test_each_domain_has_the_names_and_arities_of_the_public_files() -> None:
         assert {action.name: len(action.parameters) for action in domain.actions} == actions
 
 
-@pytest.mark.parametrize("name", DOMAINS)
+@pytest.mark.parametrize("name", VOCABULARY)
 @pytest.mark.parametrize("size", [2, 3, 20])
 def test_two_parsers_read_the_text_and_find_the_size(name: str, size: int) -> None:
     for seed in range(3):
@@ -102,7 +101,7 @@ def test_two_parsers_read_the_text_and_find_the_size(name: str, size: int) -> No
         assert len(load_second(name, text).all_objects) == size + FIXED_OBJECTS[name]
 
 
-@pytest.mark.parametrize("name", DOMAINS)
+@pytest.mark.parametrize("name", VOCABULARY)
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_problems_are_unsolved_solvable_and_contain_every_situation(name: str, size: int) -> None:
     for seed in range(5):
@@ -111,7 +110,7 @@ def test_problems_are_unsolved_solvable_and_contain_every_situation(name: str, s
         assert distance is not None and distance > 0
 
 
-@pytest.mark.parametrize("name", DOMAINS)
+@pytest.mark.parametrize("name", VOCABULARY)
 def test_the_second_parser_agrees_that_large_problems_are_unsolved(name: str) -> None:
     for seed in range(3):
         problem = load_second(name, generate(name, 12, seed))
@@ -119,7 +118,7 @@ def test_the_second_parser_agrees_that_large_problems_are_unsolved(name: str) ->
             assert not simulator.is_goal(simulator.get_initial_state())
 
 
-@pytest.mark.parametrize("name", DOMAINS)
+@pytest.mark.parametrize("name", VOCABULARY)
 def test_the_smallest_problems_are_never_solved_at_the_start(name: str) -> None:
     size = 1 if name == "gripper" else 2
     for seed in range(50):
@@ -153,8 +152,6 @@ def test_blocks_goals_are_one_tower_or_many() -> None:
 
     assert {goal_atoms(generate("blocks-s", 5, seed)) for seed in range(30)} == {4}
     assert {goal_atoms(generate("blocks-m", 5, seed)) for seed in range(60)} == {1, 2, 3, 4}
-    with pytest.raises(ValueError, match="many"):
-        generate("blocks-m", 5, towers="two")
 
 
 def test_placements_of_blocks_are_drawn_uniformly() -> None:
@@ -164,7 +161,7 @@ def test_placements_of_blocks_are_drawn_uniformly() -> None:
     assert all(850 < count < 1150 for count in draws.values())  # mean 1000, standard deviation 30
 
 
-@pytest.mark.parametrize("name", DOMAINS)
+@pytest.mark.parametrize("name", VOCABULARY)
 def test_a_file_depends_only_on_its_own_seed(name: str, tmp_path: Path) -> None:
     few = write_problems(tmp_path / "few", name, [4], seed=3)
     many = write_problems(tmp_path / "many", name, range(2, 6), 3, per_size=2)
@@ -182,10 +179,41 @@ def test_a_file_depends_only_on_its_own_seed(name: str, tmp_path: Path) -> None:
     assert len({path.read_text(encoding="utf-8") for path in others} | {text}) > 5
 
 
+@pytest.mark.parametrize("name", VOCABULARY)
+def test_the_suite_has_the_sizes_of_the_paper(name: str) -> None:
+    sizes = {split: [next(iter(options.values())) for options in DOMAINS[name].suite(split)] for split in SPLITS}
+    match name:
+        case "gripper":
+            assert sizes["test"] == list(range(16, 51, 2)) and len(sizes["test"]) == 18
+            assert {options["start"] for options in DOMAINS[name].suite("test")} == {"classic"}
+            assert set(sizes["train"]) == set(range(1, 13))
+        case "blocks-s":
+            assert Counter(sizes["test"]) == {10: 3, 11: 3, 12: 2, 13: 2, 14: 2, 15: 2, 16: 2, 17: 1}
+            assert set(sizes["train"]) == {4, 5, 6, 7, 8}
+        case "blocks-m":
+            assert Counter(sizes["test"]) == dict.fromkeys(range(10, 21), 2)
+            assert set(sizes["train"]) == {4, 5, 6, 7, 8}
+    assert set(sizes["validation"]) <= set(sizes["train"]) and max(sizes["validation"]) == max(sizes["train"])
+
+
+@pytest.mark.parametrize("name", VOCABULARY)
+def test_the_spaces_of_the_suite_can_be_expanded(name: str) -> None:
+    for split, most in (("train", 1_500_000), ("validation", 1_500_000)):
+        counts = [STATES[name](next(iter(options.values()))) for options in DOMAINS[name].suite(split)]
+        assert 10_000 < sum(counts) < most
+        assert sum(count > 300_000 for count in counts) <= max(1, len(counts) // 10)
+
+
+def test_an_unknown_split_is_refused() -> None:
+    for domain in DOMAINS.values():
+        with pytest.raises((ValueError, KeyError)):
+            domain.suite("tests")  # type: ignore[arg-type]
+
+
 def test_another_process_generates_the_same_text() -> None:
     script = (
         "import random; from trifold.domains import DOMAINS\n"
-        "print(*[domain.problem(random.Random('a/0/1'), 9) for domain in DOMAINS.values()], sep='', end='')"
+        "print(*[domain.generate(random.Random('a/0/1')) for domain in DOMAINS.values()], sep='', end='')"
     )
     texts = [
         subprocess.run(
@@ -193,5 +221,5 @@ def test_another_process_generates_the_same_text() -> None:
         ).stdout
         for seed in ("1", "2")
     ]
-    here = "".join(domain.problem(random.Random("a/0/1"), 9) for domain in DOMAINS.values())
+    here = "".join(domain.generate(random.Random("a/0/1")) for domain in DOMAINS.values())
     assert texts == [here, here]

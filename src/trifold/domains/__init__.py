@@ -9,34 +9,83 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from importlib.resources import files
+from inspect import Parameter, signature
 from pathlib import Path
+from typing import Literal
 
-from trifold.domains import blocks, gripper
+from trifold.domains import (
+    blocks_m,
+    blocks_s,
+    grid,
+    gripper,
+    logistics,
+    miconic,
+    navig_xy,
+    rovers,
+    vacuum,
+    visitall,
+    visitall_xy,
+)
 
-__all__ = ["DOMAINS", "Domain", "domain_text", "write_problems"]
+__all__ = ["DOMAINS", "SPLITS", "Domain", "Options", "Split", "domain_text", "write_problems"]
+
+Split = Literal["train", "validation", "test"]
+SPLITS: tuple[Split, ...] = ("train", "validation", "test")
+
+Options = dict[str, int | str]
+"""The keyword options of a domain's ``generate``: how large a problem is, and of which kind."""
 
 
 @dataclass(frozen=True)
 class Domain:
-    """A domain and its generator: ``generate(rng, **{size_parameter: size})`` is the text of a problem."""
+    """A domain and its generator.
+
+    picture   an instance, drawn in text
+    generate  ``generate(rng, **options)`` is the text of a problem
+    suite     ``suite(split)`` are the options of each problem of a split of the suite ``paper``
+    """
 
     name: str
     description: str
+    picture: str
     generate: Callable[..., str]
-    size_parameter: str
+    suite: Callable[[Split], list[Options]]
 
-    def problem(self, rng: random.Random, size: int, **options: str) -> str:
-        """Generate a problem of a size; options are those of the domain's own ``generate``."""
-        return self.generate(rng, **{self.size_parameter: size}, **options)
+    @property
+    def sentence(self) -> str:
+        """The description as a sentence."""
+        return f"{self.description[0].upper()}{self.description[1:]}."
+
+    @property
+    def options(self) -> dict[str, Parameter]:
+        """The keyword options of ``generate``, each with its type and default; the first is the size of a problem."""
+        _, *options = signature(self.generate, eval_str=True).parameters.values()
+        return {option.name: option for option in options}
+
+    def problem(self, rng: random.Random, size: int, **options: int | str) -> str:
+        """Generate a problem of a size; further options are those of the domain's own ``generate``."""
+        return self.generate(rng, **{next(iter(self.options)): size}, **options)
 
 
-DOMAINS = {
-    "blocks-m": Domain("blocks-m", "build several towers of blocks", blocks.generate, "blocks"),
-    "blocks-s": Domain("blocks-s", "build one tower of all blocks", partial(blocks.generate, towers="one"), "blocks"),
-    "gripper": Domain("gripper", "carry balls to another room with two grippers", gripper.generate, "balls"),
+_MODULES = {
+    "blocks-s": blocks_s,
+    "blocks-m": blocks_m,
+    "gripper": gripper,
+    "miconic": miconic,
+    "visitall": visitall,
+    "grid": grid,
+    "logistics": logistics,
+    "rovers": rovers,
+    "vacuum": vacuum,
+    "visitall-xy": visitall_xy,
+    "navig-xy": navig_xy,
 }
+DOMAINS = {
+    name: Domain(name, module.DESCRIPTION, module.PICTURE, module.generate, module.suite)
+    for name, module in _MODULES.items()
+}
+"""All domains of the paper, in its order."""
 
 
 def domain_text(name: str) -> str:
@@ -52,7 +101,7 @@ def write_problems(
     *,
     per_size: int = 1,
     split: str = "train",
-    **options: str,
+    **options: int | str,
 ) -> list[Path]:
     """Write ``domain.pddl``, and ``per_size`` problems of each size in the folder ``split``; return their paths.
 

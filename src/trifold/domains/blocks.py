@@ -1,11 +1,10 @@
 """Blocks: an arm moves blocks one at a time between the table and the tops of towers.
 
-Two benchmarks share this generator: in Blocks-m the goal is several towers, in Blocks-s a single one of all
-blocks, and each has the names of its public files. A training set must cover blocks that are well placed, blocks
-that must move although they are on the right one, and held blocks; for several towers, also goals of few and of
-many towers, and blocks that no goal atom names. Every action can be undone, so the state space of one problem
-holds all placements: what a training set must vary is the number of blocks and, for several towers, the goal. (All
-single towers of a size are alike up to the names of the blocks: one problem of each size has it all.)
+What ``blocks_m`` (Blocks-m, several towers in the goal) and ``blocks_s`` (Blocks-s, a single one) share. The public
+files of the two differ in names too.
+
+Every action can be undone, so the state space of one problem holds all placements of its blocks: 125 states for 4
+blocks, then 866, 7,057, 65,990, 695,417 for 8, and 8,145,730 for 9. The suite trains on 4 to 8 blocks; 9 are left out.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import random
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb, factorial
-from typing import Literal
 
 from trifold.domains.problem import problem_text
 
@@ -31,42 +29,26 @@ class Vocabulary:
     arm_empty: str
 
 
-VOCABULARIES = {
-    "many": Vocabulary(domain="blocksworld-4ops", on_table="on-table", arm_empty="arm-empty"),
-    "one": Vocabulary(domain="BLOCKS", on_table="ontable", arm_empty="handempty"),
-}
-
-
-def generate(rng: random.Random, *, blocks: int, towers: Literal["many", "one"] = "many") -> str:
-    """Generate a problem that is solvable and not solved at the start.
-
-    towers="many"  start and goal are any placements, drawn uniformly, as in Blocks-m
-    towers="one"   the goal is a single tower of all blocks, as in Blocks-s
-
-    As in the public files, the goal names only ``on`` atoms, so a goal needs at least two blocks.
-    """
+def block_names(blocks: int) -> list[str]:
+    """Name the blocks; as the public goals hold ``on`` atoms alone, they need two blocks."""
     if blocks < 2:
         raise ValueError(f"Blocks needs at least 2 blocks, not {blocks}")
-    if towers not in VOCABULARIES:
-        raise ValueError(f'towers must be "many" or "one", not {towers!r}')
-    words = VOCABULARIES[towers]
-    names = [f"b{number}" for number in range(1, blocks + 1)]
-    start: list[Tower] = []
-    goal: list[str] = []
-    while set(goal) <= set(on_atoms(start)):  # also while the goal is empty: all blocks on the table
-        start = draw_towers(rng, names)
-        goal = on_atoms(draw_towers(rng, names) if towers == "many" else [rng.sample(names, blocks)])
+    return [f"b{number}" for number in range(1, blocks + 1)]
+
+
+def towers_text(words: Vocabulary, blocks: list[str], start: list[Tower], goal: list[Tower]) -> str:
+    """Write the problem of rebuilding the towers of the start, with the arm empty, into those of the goal."""
     return problem_text(
-        f"{words.domain}-{blocks}",
+        f"{words.domain}-{len(blocks)}",
         domain=words.domain,
-        objects=names,
+        objects=blocks,
         init=[
             words.arm_empty,
             *[f"{words.on_table} {tower[0]}" for tower in start],
             *on_atoms(start),
             *[f"clear {tower[-1]}" for tower in start],
         ],
-        goal=goal,
+        goal=on_atoms(goal),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def problem_text(name: str, *, domain: str, objects: Sequence[str], init: Sequence[str], goal: Sequence[str]) -> str:
-    """Write a problem whose goal is a conjunction of atoms; an atom is given without its parentheses.
+    """Write a problem whose goal is a conjunction of literals; each is given without its outer parentheses.
 
     >>> print(problem_text("p", domain="d", objects=["a", "b"], init=["clear a"], goal=["on a b"]), end="")
     (define (problem p)

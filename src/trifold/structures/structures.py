@@ -114,6 +114,11 @@ class Structures:
         return segment_starts(lengths.reshape(-1)).reshape(lengths.shape)
 
     @cached_property
+    def element_starts(self) -> Tensor:
+        """(structures,) the first element of each structure, when they lie end to end."""
+        return segment_starts(self.element_counts)
+
+    @cached_property
     def relation_bounds(self) -> list[int]:
         """Where the arguments of each relation start, and after the last where they end."""
         lengths = (self.atom_counts.sum(1, keepdim=True) * self.arities).reshape(-1)
@@ -138,14 +143,15 @@ class Structures:
         rows = expand_segments(self.block_starts[:, indices].reshape(-1), lengths)
         pairs = None
         if self.pairs is not None:
-            starts = segment_starts(self.element_counts)[indices]
-            pairs = self.pairs[expand_segments(starts, self.element_counts[indices])]
-        return Structures(self.signature, self.arguments[rows], counts, self.element_counts[indices], pairs)
+            elements = expand_segments(self.element_starts[indices], self.element_counts[indices])
+            pairs = self.pairs.index_select(0, elements)
+        arguments = self.arguments.index_select(0, rows)
+        return Structures(self.signature, arguments, counts, self.element_counts[indices], pairs)
 
     def disjoint_union(self) -> DisjointUnion:
         """All structures as one: indices made absolute by adding each structure's offset."""
         lengths = (self.atom_counts * self.arities).reshape(-1)
-        offsets = segment_starts(self.element_counts).repeat(len(self.signature))
+        offsets = self.element_starts.repeat(len(self.signature))
         arguments = self.arguments.to(torch.int64) + torch.repeat_interleave(offsets, lengths)
         return DisjointUnion(self, arguments)
 

@@ -1,0 +1,87 @@
+"""`trifold domains`: what can be generated."""
+
+from __future__ import annotations
+
+import json as json_format
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from trifold.commands.options import Json
+from trifold.domains import DOMAINS, SPLITS, Domain
+from trifold.domains.page import describe_sizes, domain_section, domains_page
+from trifold.errors import TrifoldError
+
+
+class Format(StrEnum):
+    """How the domains are shown."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+
+
+def domains(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Show this domain: a picture, and its splits.")
+    ] = None,
+    format: Annotated[Format, typer.Option("--format", "-f", help="markdown: as in docs/domains.md.")] = Format.TEXT,
+    labels: Annotated[
+        Path | None,
+        typer.Option("--labels", help="Fill in the states from the output of `trifold label SUITE --json`."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the domains that `trifold generate` knows, or show one of them."""
+    domain = find_domain(name) if name else None
+    if json:
+        typer.echo(json_format.dumps(_machine_form(domain) if domain else list(map(_machine_form, DOMAINS.values()))))
+    elif format == Format.MARKDOWN:
+        states = _count_states(labels) if labels else {}
+        typer.echo(domain_section(domain, states) if domain else domains_page(states), nl=False)
+    elif domain:
+        typer.echo(_in_words(domain))
+    else:
+        width = max(map(len, DOMAINS))
+        for domain in DOMAINS.values():
+            typer.echo(f"{domain.name:{width}}  {domain.description}")
+
+
+def find_domain(name: str) -> Domain:
+    """The domain of a name that a user gave."""
+    if name not in DOMAINS:
+        raise TrifoldError(f"there is no domain {name}", remedy=f"one of {', '.join(DOMAINS)}")
+    return DOMAINS[name]
+
+
+def _count_states(labels: Path) -> dict[str, dict[str, int]]:
+    """Domain → split → states, from what `trifold label` wrote."""
+    states: dict[str, dict[str, int]] = {}
+    try:
+        for row in json_format.loads(labels.read_text(encoding="utf-8")):
+            name, split = row["folder"].split("/")
+            states.setdefault(name, {})[split] = row["states"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TrifoldError(
+            "these are no labels of a suite", place=str(labels), remedy="trifold label SUITE --json > labels.json"
+        ) from error
+    return states
+
+
+def _in_words(domain: Domain) -> str:
+    lines = [f"{domain.name}: {domain.description}", "", domain.picture, ""]
+    for split in SPLITS:
+        problems = domain.suite(split)
+        lines.append(f"{split:10}  {len(problems):3} problems: {describe_sizes(problems)}")
+    return "\n".join(lines)
+
+
+def _machine_form(domain: Domain) -> dict[str, Any]:
+    return {
+        "name": domain.name,
+        "description": domain.description,
+        "picture": domain.picture,
+        "options": {name: option.default for name, option in domain.options.items()},
+        "splits": {split: domain.suite(split) for split in SPLITS},
+    }

@@ -1,0 +1,179 @@
+"""`trifold generate`: problems of a domain, or the suite `paper`; one subcommand per domain, with its own options."""
+
+from __future__ import annotations
+
+import json as json_format
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from inspect import Parameter, Signature, cleandoc, signature
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import typer
+
+from trifold.commands.domains import find_domain
+from trifold.commands.options import Json, Seed
+from trifold.domains import DOMAINS, Domain
+from trifold.errors import TrifoldError
+
+
+class SuiteName(StrEnum):
+    """A suite of problems."""
+
+    PAPER = "paper"
+
+
+class SplitName(StrEnum):
+    """One of `trifold.domains.SPLITS`."""
+
+    TRAIN = "train"
+    VALIDATION = "validation"
+    TEST = "test"
+
+
+SPLITS_HELP = """\
+Without a size, the problems have the sizes of the suite paper, in train/, validation/ and test/.
+Seed 0 draws those of the suite itself, any other seed fresh ones."""
+
+app = typer.Typer(name="generate", invoke_without_command=True, rich_markup_mode=None)
+
+
+@app.callback()
+def generate(
+    context: typer.Context,
+    suite: Annotated[
+        SuiteName | None, typer.Option("--suite", help="paper: all splits of all domains, with the frozen seed.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The folder to write a suite to.")] = None,
+    domain: Annotated[
+        list[str] | None, typer.Option("--domain", help="Only this domain of the suite; may be given several times.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Generate problems of a domain, or a whole suite.
+
+    A suite has a folder for each domain, with domain.pddl, train/, validation/ and test/, and MANIFEST.json with the
+    sha256 of every file. It is the same on every machine, and what is written is compared with the frozen hashes.
+    """
+    if context.invoked_subcommand is not None:
+        if suite or out or domain or json:
+            raise TrifoldError("options of a domain come after its name", remedy="trifold generate DOMAIN --help")
+        return
+    if suite is None or out is None:
+        raise TrifoldError("give a domain, or --suite paper --out DIR", remedy="trifold generate --help")
+    for name in domain or []:
+        find_domain(name)
+    from trifold.domains.suite import frozen_hashes, write_suite
+
+    with _mendable():
+        manifest = write_suite(out, domain)
+    frozen = frozen_hashes()
+    changed = [name for name, value in manifest["domains"].items() if frozen.get(name) != value]
+    if changed:
+        raise TrifoldError(
+            f"these domains are not what was frozen: {', '.join(changed)}",
+            place=str(out),
+            remedy="use an unchanged version of Trifold",
+        )
+    if json:
+        typer.echo(json_format.dumps(manifest))
+    else:
+        problems = sum(not path.endswith("/domain.pddl") for path in manifest["files"])
+        typer.echo(f"{out}: {problems} problems of {len(manifest['domains'])} domains, as frozen")
+
+
+def write_domain(
+    domain: Domain,
+    sizes: dict[str, int | str],
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write domain.pddl and the problems to.")],
+    split: Annotated[
+        SplitName | None,
+        typer.Option("--split", help="Only this split of the suite's sizes, in its folder; all three if not given."),
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option("--count", min=1, help="So many problems of one size, beside domain.pddl.")
+    ] = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Draw and write splits, or problems of one size if a size or their number is given."""
+    from trifold.domains.suite import draw_problems, draw_splits, split_texts, text_hashes, write_texts
+
+    one_size = bool(sizes) or count is not None
+    if one_size and split is not None:
+        raise TrifoldError("a split has the sizes of the suite", remedy="leave out --split, or the sizes and --count")
+    with _mendable():
+        if one_size:
+            options = {name: option.default for name, option in domain.options.items()} | sizes
+            drawn = {"": draw_problems(domain.name, [options] * (count or 1), seed)}
+        else:
+            drawn = draw_splits(domain.name, seed)
+            drawn = {split: drawn[split]} if split else drawn
+        texts = split_texts(domain.name, drawn)
+        write_texts(out, texts)
+    if json:
+        about = {"domain": domain.name, "seed": seed, "out": str(out), "files": text_hashes(texts)}
+        typer.echo(json_format.dumps(about))
+        return
+    for folder, problems in drawn.items():
+        objects = [problem.objects for problem in problems]
+        plural = "" if len(problems) == 1 else "s"
+        typer.echo(f"{out / folder}: {len(problems)} problem{plural}, {min(objects)} to {max(objects)} objects")
+
+
+def _subcommand(domain: Domain) -> Callable[..., None]:
+    """The command of a domain: the options of its generator, then those that all domains share."""
+
+    def command(**values: Any) -> None:
+        given = {name: values.pop(name) for name in domain.options}
+        write_domain(domain, {name: _plain(value) for name, value in given.items() if value is not None}, **values)
+
+    _, _, *shared = signature(write_domain, eval_str=True).parameters.values()
+    parameters = [*map(_parameter, domain.options.values()), *shared]
+    command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
+
+
+def _parameter(option: Parameter) -> Parameter:
+    """A generator's option as one of the command line, which is None where it is not given."""
+    words = get_args(option.annotation)  # of a Literal
+    kind: Any = _choice(option.name, words) if words else option.annotation
+    flag = typer.Option(f"--{option.name.replace('_', '-')}", help=f"{option.default} if not given.")
+    return option.replace(annotation=Annotated[kind | None, flag], default=None)
+
+
+def _choice(name: str, words: tuple[str, ...]) -> Any:
+    make: Any = StrEnum  # of names that only the generator knows
+    return make(name, {word: word for word in words})
+
+
+def _plain(value: int | str) -> int | str:
+    return value if isinstance(value, int) else str(value)
+
+
+def _help(domain: Domain) -> str:
+    """The domain in a sentence, and what its generator says of itself, line by line."""
+    text = "\n\n".join([domain.sentence, cleandoc(domain.generate.__doc__ or ""), SPLITS_HELP])
+    return "\n\n".join(f"\b\n{paragraph}" for paragraph in text.split("\n\n"))
+
+
+@contextmanager
+def _mendable() -> Iterator[None]:
+    """Sizes that cannot be had and folders that cannot be written are the user's to mend."""
+    try:
+        yield
+    except ValueError as error:
+        raise TrifoldError(str(error)) from None
+    except OSError as error:
+        raise TrifoldError(
+            f"cannot write the problems: {error.strerror or error}",
+            place=error.filename and str(error.filename),
+            remedy="write to an empty folder",
+        ) from None
+
+
+for _domain in DOMAINS.values():
+    app.command(_domain.name, help=_help(_domain))(_subcommand(_domain))

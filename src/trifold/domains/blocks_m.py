@@ -1,0 +1,50 @@
+"""Blocks-m: rebuild towers of blocks into several others; the arm and the state spaces are those of ``blocks``.
+
+A training set must cover blocks that are well placed, blocks that must move although they are on the right one, held
+blocks, goals of few and of many towers, and blocks that no goal atom names. Start and goal are drawn uniformly from all
+placements, which gives all of these. The state space of a problem holds all placements, so what a training set must
+vary is the number of blocks and the goal.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Literal
+
+from trifold.domains.blocks import Vocabulary, block_names, draw_towers, on_atoms, towers_text
+
+DESCRIPTION = "build several towers of blocks"
+PICTURE = """\
+      |_|
+[b2]                              [b4]
+[b1]  [b4]  [b5]           [b5]   [b2]
+[b3]  [b6]  [b7]    goal:  [b1]   [b3]
+----------------           -----------"""
+
+WORDS = Vocabulary(domain="blocksworld-4ops", on_table="on-table", arm_empty="arm-empty")
+
+
+def generate(rng: random.Random, *, blocks: int = 5) -> str:
+    """Generate a problem that is solvable and not solved at the start: any placement into any other, drawn uniformly.
+
+    As in the public files, the goal names only ``on`` atoms.
+    """
+    names = block_names(blocks)
+    start, goal = draw_towers(rng, names), draw_towers(rng, names)
+    while set(on_atoms(goal)) <= set(on_atoms(start)):  # also while the goal is empty: all blocks on the table
+        start, goal = draw_towers(rng, names), draw_towers(rng, names)
+    return towers_text(WORDS, names, start, goal)
+
+
+def suite(split: Literal["train", "validation", "test"]) -> list[dict[str, int | str]]:
+    """The options of each problem of the suite ``paper``; the tests have the sizes of the public files."""
+    match split:
+        case "train":
+            sizes = [*[4] * 8, *[5] * 10, *[6] * 10, *[7] * 8, 8]
+        case "validation":
+            sizes = [*[4] * 2, *[5] * 3, *[6] * 3, *[7] * 2, 8]
+        case "test":
+            sizes = [blocks for blocks in range(10, 21) for _ in range(2)]
+        case _:
+            raise ValueError(f'a split is "train", "validation" or "test", not {split!r}')
+    return [{"blocks": blocks} for blocks in sizes]

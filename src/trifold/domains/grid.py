@@ -1,0 +1,284 @@
+"""Grid: a robot fetches keys, one at a time, and unlocks doors to reach a cell.
+
+Rooms lie in rows and columns, with walls between them and a door in some walls: enough to connect all rooms, and more
+where asked for loops. Rooms of one cell make a maze. Some doors are locked, and a key opens every lock of its shape. A
+training set must cover goals that need no key and ones that need several; a key behind the door of another key, so
+that the robot swaps keys; one key for two doors; two keys of one shape; keys that are of no use; keys that lie in a
+locked door; open doors beside locked ones; loops, where one of two doors will do; and few and many rooms, small and
+large. Only unlocking cannot be undone, so a space holds all placements of the keys within reach: with c cells, k keys
+and l locks there are at most c · (cᵏ + k · cᵏ⁻¹) · 2ˡ states, and none is a dead end. Training keeps this below
+310,000, with few keys where the grid is large and many where it is small; most spaces hold less than half of it, as
+keys and doors are behind other doors. Tests have more rooms, keys and locks.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import Literal
+
+from trifold.domains.problem import problem_text
+from trifold.domains.visitall import Cell, grid_cells, neighbours
+
+DESCRIPTION = "fetch keys and unlock doors to reach a cell"
+PICTURE = """\
++-----+-----+-----+
+| a . | . . | . . |    R    the robot
+| R . A . . B . G |    G    the goal
++-----+-.---+-----+    a b  keys
+      | . . |          A B  doors that they unlock
+      | . b |          .    places, also open doors
+      +-----+"""
+
+DRAWS = 20_000
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Cells, the shape of each locked one, the place and shape of each key, and where the robot is and must go."""
+
+    cells: list[Cell]
+    locks: dict[Cell, int]
+    keys: list[tuple[Cell, int]]
+    robot: Cell
+    goal: Cell
+
+
+def generate(
+    rng: random.Random,
+    *,
+    rows: int = 1,
+    columns: int = 3,
+    side: int = 2,
+    loops: int = 0,
+    locks: int = 2,
+    keys: int = 3,
+    shapes: int = 3,
+    unlocks: int = 1,
+) -> str:
+    """Generate a problem that is solvable and not solved at the start.
+
+    rows, columns, side  rooms of side × side cells
+    loops                doors beyond those that connect all rooms
+    locks                how many doors are locked, each with the shape of a key
+    keys, shapes         each shape has a key, and some several where there are more keys
+    unlocks              the least number of doors that a plan unlocks
+    """
+    if min(rows, columns, side) < 1:
+        raise ValueError(f"rows, columns and side must be positive, not {rows}, {columns} and {side}")
+    if not 1 <= shapes <= keys:
+        raise ValueError(f"shapes must be from 1 to the {keys} keys, so that each has one, not {shapes}")
+    if not 0 <= unlocks <= locks:
+        raise ValueError(f"unlocks must be from 0 to the {locks} locks, not {unlocks}")
+    for _ in range(DRAWS):
+        doors = draw_doors(rng, rows, columns, side, loops)
+        instance = draw_instance(rng, [*room_cells(rows, columns, side), *doors], doors, locks, keys, shapes)
+        if least_unlocks(instance) == unlocks:
+            return write_problem(f"grid-{rows}x{columns}-{side}-{keys}keys-{locks}locks-{unlocks}", instance, shapes)
+    raise ValueError(f"no such grid with {unlocks} of {locks} doors to unlock was found: change these numbers")
+
+
+def suite(split: Literal["train", "validation", "test"]) -> list[dict[str, int | str]]:
+    """List the options of each problem of a split; validation has the sizes of training, tests are all larger."""
+    options = ("rows", "columns", "side", "loops", "locks", "keys", "shapes", "unlocks")
+    return [dict(zip(options, values, strict=True)) for values in SUITE[split]]
+
+
+def room_cells(rows: int, columns: int, side: int) -> list[Cell]:
+    """List the cells of all rooms as (x, y); those with x or y ≡ side modulo side + 1 are walls."""
+    width, height = (count * (side + 1) - 1 for count in (columns, rows))
+    return [(x, y) for x, y in grid_cells(width, height) if side not in (x % (side + 1), y % (side + 1))]
+
+
+def draw_doors(rng: random.Random, rows: int, columns: int, side: int, loops: int) -> list[Cell]:
+    """Draw walls that get a door, so that the doors connect all rooms and make some loops, and a cell in each wall."""
+    step = side + 1
+    walls = [((x, y), (x + 1, y)) for x in range(columns - 1) for y in range(rows)]
+    walls += [((x, y), (x, y + 1)) for x in range(columns) for y in range(rows - 1)]
+    spare = len(walls) - rows * columns + 1
+    if not 0 <= loops <= spare:
+        raise ValueError(f"{rows} × {columns} rooms can have 0 to {spare} loops, not {loops}")
+    rng.shuffle(walls)
+    group = {room: room for room in grid_cells(columns, rows)}
+    doors = []
+    for first, second in walls:
+        if group[first] == group[second]:
+            if loops == 0:
+                continue
+            loops -= 1
+        group = {room: group[first] if old == group[second] else old for room, old in group.items()}
+        (x, y), along = first, rng.randrange(side)
+        is_beside = second == (x + 1, y)
+        doors.append((x * step + side, y * step + along) if is_beside else (x * step + along, y * step + side))
+    return doors
+
+
+def draw_instance(
+    rng: random.Random, cells: list[Cell], doors: list[Cell], locks: int, keys: int, shapes: int
+) -> Instance:
+    """Draw which doors are locked, the shapes, where keys lie, locked doors included, and start and goal outside."""
+    if locks > len(doors):
+        raise ValueError(f"there are {len(doors)} doors, too few for {locks} locks")
+    if len(cells) - locks < 2:
+        raise ValueError("one cell is too few for a robot and its goal")
+    locked = {door: rng.randrange(shapes) for door in rng.sample(doors, locks)}
+    key_shapes = [*range(shapes), *rng.choices(range(shapes), k=keys - shapes)]
+    rng.shuffle(key_shapes)
+    robot, goal = rng.sample([cell for cell in cells if cell not in locked], 2)
+    return Instance(sorted(cells), locked, [(rng.choice(cells), shape) for shape in key_shapes], robot, goal)
+
+
+def least_unlocks(instance: Instance) -> int | None:
+    """Count the doors that every plan must unlock, by breadth-first search over sets of unlocked doors.
+
+    A key within reach can be taken to any door within reach, whatever was done before, so what can be unlocked next
+    depends only on what is unlocked. None if there is no plan.
+    """
+    layer, count = {frozenset[Cell]()}, 0
+    while layer:
+        after = set()
+        for unlocked in layer:
+            region = reach(instance.robot, set(instance.cells) - (instance.locks.keys() - unlocked))
+            if instance.goal in region:
+                return count
+            shapes = {shape for place, shape in instance.keys if place in region}
+            for door in instance.locks.keys() - unlocked:
+                if instance.locks[door] in shapes and not region.isdisjoint(neighbours(door)):
+                    after.add(unlocked | {door})
+        layer, count = after, count + 1
+    return None
+
+
+def reach(start: Cell, free: Container[Cell]) -> set[Cell]:
+    """Collect the cells to which free cells lead from the start."""
+    region, stack = {start}, [start]
+    while stack:
+        for cell in neighbours(stack.pop()):
+            if cell in free and cell not in region:
+                region.add(cell)
+                stack.append(cell)
+    return region
+
+
+def write_problem(name: str, instance: Instance, shapes: int) -> str:
+    """Write the problem with the names of the public files."""
+    place = {cell: f"p{number}" for number, cell in enumerate(instance.cells)}
+    shape = [f"shape{number}" for number in range(shapes)]
+    key = [f"key{number}" for number in range(len(instance.keys))]
+    return problem_text(
+        name,
+        domain="grid",
+        objects=[*place.values(), *shape, *key],
+        init=[
+            *[f"place {p}" for p in place.values()],
+            *[f"shape {s}" for s in shape],
+            *[f"key {k}" for k in key],
+            *[f"{'locked' if cell in instance.locks else 'open'} {p}" for cell, p in place.items()],
+            *[f"conn {p} {place[near]}" for cell, p in place.items() for near in neighbours(cell) if near in place],
+            *[f"lock-shape {place[door]} {shape[fits]}" for door, fits in sorted(instance.locks.items())],
+            *[f"key-shape {k} {shape[fits]}" for k, (_, fits) in zip(key, instance.keys, strict=True)],
+            *[f"at {k} {place[cell]}" for k, (cell, _) in zip(key, instance.keys, strict=True)],
+            f"at-robot {place[instance.robot]}",
+            "arm-empty",
+        ],
+        goal=[f"at-robot {place[instance.goal]}"],
+    )
+
+
+# rows, columns, side, loops, locks, keys, shapes, unlocks
+SUITE: dict[str, list[tuple[int, int, int, int, int, int, int, int]]] = {
+    "train": [
+        (1, 1, 2, 0, 0, 3, 3, 0),
+        (1, 1, 3, 0, 0, 3, 3, 0),
+        (1, 1, 4, 0, 0, 1, 1, 0),
+        (1, 1, 6, 0, 0, 1, 1, 0),
+        # Corridors and mazes: many keys and locks on few cells.
+        (1, 2, 1, 0, 1, 2, 2, 1),
+        (1, 3, 1, 0, 2, 3, 3, 2),
+        (1, 3, 1, 0, 2, 4, 3, 1),
+        (1, 4, 1, 0, 3, 3, 3, 2),
+        (1, 4, 1, 0, 3, 3, 2, 3),
+        (1, 4, 1, 0, 3, 4, 4, 3),
+        (1, 5, 1, 0, 4, 3, 3, 4),
+        (2, 2, 1, 0, 3, 3, 3, 3),
+        (2, 2, 1, 1, 4, 3, 3, 2),
+        (2, 2, 1, 0, 2, 4, 4, 2),
+        (2, 3, 1, 0, 2, 2, 2, 1),
+        (2, 3, 1, 0, 4, 2, 2, 3),
+        (2, 3, 1, 1, 3, 2, 2, 2),
+        (2, 3, 1, 0, 3, 3, 3, 2),
+        (2, 3, 1, 1, 3, 3, 3, 1),
+        (3, 3, 1, 0, 2, 2, 2, 1),
+        (3, 3, 1, 0, 3, 2, 2, 2),
+        (3, 3, 1, 1, 3, 2, 1, 1),
+        # Rooms of 2 × 2.
+        (1, 2, 2, 0, 0, 2, 2, 0),
+        (1, 2, 2, 0, 1, 3, 3, 0),
+        (1, 2, 2, 0, 1, 3, 3, 1),
+        (2, 1, 2, 0, 1, 3, 2, 1),
+        (2, 1, 2, 0, 1, 3, 3, 1),
+        (1, 3, 2, 0, 1, 2, 2, 1),
+        (1, 3, 2, 0, 2, 2, 2, 1),
+        (1, 3, 2, 0, 2, 2, 2, 2),
+        (1, 3, 2, 0, 2, 3, 2, 2),
+        (1, 3, 2, 0, 2, 3, 3, 1),
+        (3, 1, 2, 0, 2, 2, 1, 2),
+        (3, 1, 2, 0, 2, 3, 3, 2),
+        (2, 2, 2, 0, 2, 2, 2, 1),
+        (2, 2, 2, 0, 3, 2, 2, 2),
+        (2, 2, 2, 0, 3, 2, 2, 3),
+        (2, 2, 2, 1, 3, 2, 2, 1),
+        (1, 4, 2, 0, 3, 2, 2, 2),
+        (2, 2, 2, 1, 4, 1, 1, 2),
+        (1, 5, 2, 0, 4, 1, 1, 2),
+        # Rooms of 3 × 3, and larger.
+        (1, 2, 3, 0, 1, 2, 2, 0),
+        (1, 2, 3, 0, 1, 2, 2, 1),
+        (2, 1, 3, 0, 1, 2, 1, 1),
+        (2, 1, 3, 0, 1, 3, 3, 1),
+        (1, 3, 3, 0, 2, 1, 1, 1),
+        (3, 1, 3, 0, 2, 1, 1, 2),
+        (1, 3, 3, 0, 2, 2, 2, 2),
+        (1, 4, 3, 0, 3, 1, 1, 2),
+        (1, 2, 4, 0, 1, 1, 1, 1),
+        (2, 1, 5, 0, 1, 1, 1, 1),
+    ],
+    "validation": [
+        (1, 4, 1, 0, 3, 3, 3, 3),
+        (2, 2, 1, 0, 3, 4, 3, 2),
+        (2, 3, 1, 1, 4, 2, 2, 2),
+        (3, 3, 1, 0, 3, 2, 2, 2),
+        (2, 1, 2, 0, 1, 3, 3, 1),
+        (1, 3, 2, 0, 1, 3, 3, 1),
+        (3, 1, 2, 0, 2, 3, 3, 1),
+        (2, 2, 2, 0, 3, 2, 2, 2),
+        (2, 2, 2, 1, 3, 2, 2, 2),
+        (1, 2, 3, 0, 1, 2, 2, 1),
+        (3, 1, 3, 0, 2, 1, 1, 1),
+        (1, 3, 3, 0, 2, 2, 2, 2),
+        (1, 4, 3, 0, 3, 1, 1, 3),
+    ],
+    "test": [
+        (2, 2, 3, 0, 3, 3, 3, 1),
+        (2, 2, 3, 0, 3, 3, 3, 2),
+        (2, 2, 3, 0, 3, 4, 3, 3),
+        (2, 2, 3, 1, 4, 3, 3, 2),
+        (2, 2, 4, 0, 3, 4, 4, 3),
+        (2, 3, 2, 0, 5, 3, 3, 3),
+        (2, 3, 2, 1, 6, 4, 3, 3),
+        (2, 3, 3, 0, 5, 4, 4, 4),
+        (1, 6, 2, 0, 5, 4, 4, 4),
+        (1, 5, 3, 0, 4, 3, 3, 3),
+        (3, 3, 2, 0, 8, 3, 3, 3),
+        (3, 3, 2, 1, 9, 3, 3, 4),
+        (3, 3, 2, 1, 6, 4, 4, 3),
+        (3, 3, 2, 2, 8, 5, 4, 4),
+        (3, 3, 3, 0, 8, 3, 3, 3),
+        (3, 3, 3, 1, 9, 3, 3, 4),
+        (3, 3, 3, 1, 9, 5, 4, 5),
+        (4, 4, 1, 0, 5, 3, 3, 3),
+        (5, 5, 1, 0, 6, 4, 3, 3),
+        (5, 5, 1, 2, 8, 5, 4, 4),
+    ],
+}

@@ -1,0 +1,90 @@
+"""When two problems are the same but for the names of their objects: a certificate by colour refinement.
+
+A problem is a relational structure: its objects, and its initial and goal atoms. Isomorphic problems have equal
+certificates. The converse holds for all that colour refinement (1-WL) tells apart, so different certificates prove
+that two problems differ, and equal ones may, rarely, be of two that are only alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Any
+
+Atom = tuple[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The objects and atoms of a problem; relations are named ``init p``, ``goal p``, ``goal not p`` and ``type t``."""
+
+    objects: tuple[str, ...]
+    atoms: tuple[Atom, ...]
+
+
+def read_structure(problem: str) -> Structure:
+    """Read the text of a problem whose goal is a conjunction of literals, as ``problem_text`` writes it.
+
+    >>> structure = read_structure("(define (problem p) (:objects a b - t) (:init (q a)) (:goal (and (not (q b)))))")
+    >>> structure.objects, structure.atoms
+    (('a', 'b'), (('type t', ('a',)), ('type t', ('b',)), ('init q', ('a',)), ('goal not q', ('b',))))
+    """
+    sections = {part[0]: part[1:] for part in _read(problem)[1:]}
+    objects: list[str] = []
+    atoms: list[Atom] = []
+    words, untyped = iter(sections[":objects"]), 0
+    for word in words:
+        if word == "-":
+            kind = next(words)
+            atoms += [(f"type {kind}", (name,)) for name in objects[untyped:]]
+            untyped = len(objects)
+        else:
+            objects.append(word)
+    atoms += [(f"init {name}", tuple(arguments)) for name, *arguments in sections[":init"]]
+    (goal,) = sections[":goal"]
+    for name, *arguments in goal[1:] if goal[0] == "and" else [goal]:
+        if name == "not":
+            ((name, *arguments),) = arguments
+            name = f"not {name}"
+        atoms.append((f"goal {name}", tuple(arguments)))
+    return Structure(tuple(objects), tuple(atoms))
+
+
+def certificate(structure: Structure) -> str:
+    """Give the same text for isomorphic structures: a digest of the stable colouring and of the coloured atoms.
+
+    A round gives each object the rank, among all, of its colour together with the colours in the atoms around it;
+    ranks of sorted values do not depend on names. Names that are no objects are the domain's constants: each has its
+    own colour.
+    """
+    constants = sorted({name for _, arguments in structure.atoms for name in arguments} - set(structure.objects))
+    atoms = [*structure.atoms, *((f"constant {name}", (name,)) for name in constants)]
+    colours = dict.fromkeys([*structure.objects, *constants], 0)
+    classes = 0
+    while (found := len(set(colours.values()))) > classes:
+        classes = found
+        around: dict[str, list[tuple[str, int, tuple[int, ...]]]] = {name: [] for name in colours}
+        for relation, arguments in atoms:
+            row = tuple([colours[name] for name in arguments])
+            for place, name in enumerate(arguments):
+                around[name].append((relation, place, row))
+        signatures = {name: (colours[name], tuple(sorted(around[name]))) for name in colours}
+        ranks = {signature: rank for rank, signature in enumerate(sorted(set(signatures.values())))}
+        colours = {name: ranks[signature] for name, signature in signatures.items()}
+    coloured = sorted((relation, tuple([colours[name] for name in arguments])) for relation, arguments in atoms)
+    return hashlib.sha256(repr((sorted(colours.values()), coloured)).encode()).hexdigest()
+
+
+def _read(text: str) -> list[Any]:
+    """Read one nested list of words; words are in lower case, comments are left out."""
+    stack: list[list[Any]] = [[]]
+    for token in re.findall(r"[()]|[^\s()]+", re.sub(r";.*", "", text).lower()):
+        if token == "(":
+            stack.append([])
+        elif token == ")":
+            stack[-2].append(stack.pop())
+        else:
+            stack[-1].append(token)
+    (whole,) = stack[0]
+    return list(whole)

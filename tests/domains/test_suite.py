@@ -1,0 +1,192 @@
+"""The suite ``paper``: frozen, the same everywhere, and no problem of one split in another."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+import subprocess
+import sys
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trifold.domains import DOMAINS, SPLITS, domain_text
+from trifold.domains.isomorphism import Structure, certificate, read_structure
+from trifold.domains.page import domains_page
+from trifold.domains.suite import (
+    MANIFEST,
+    Drawn,
+    draw_problems,
+    draw_splits,
+    frozen_hashes,
+    split_texts,
+    write_suite,
+    write_texts,
+)
+
+TEST_PROBLEMS = {
+    "blocks-s": 17,
+    "blocks-m": 22,
+    "gripper": 18,
+    "miconic": 20,
+    "visitall": 22,
+    "grid": 20,
+    "logistics": 20,
+    "rovers": 20,
+    "vacuum": 20,
+    "visitall-xy": 20,
+    "navig-xy": 72,
+}
+"""How many the paper has, in its order."""
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("suite")
+    return folder, write_suite(folder)
+
+
+def test_the_suite_is_what_was_frozen(suite: tuple[Path, dict[str, Any]]) -> None:
+    """If a change is meant, store the manifest's "domains" as suite_hashes.json: all that was trained is then stale."""
+    assert suite[1]["domains"] == frozen_hashes()
+
+
+def test_the_manifest_has_the_hash_of_every_file(suite: tuple[Path, dict[str, Any]]) -> None:
+    folder, manifest = suite
+    assert json.loads((folder / MANIFEST).read_bytes()) == manifest
+    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.pddl")}
+    assert manifest["files"] == {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in found.items()}
+    lines = [f"{value}  {name}\n" for name, value in sorted(manifest["files"].items()) if name.startswith("gripper/")]
+    assert manifest["domains"]["gripper"] == hashlib.sha256("".join(lines).encode()).hexdigest()
+    lines = [line for line in lines if "/test/" in line]
+    assert manifest["splits"]["gripper"]["test"] == hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def test_every_domain_is_there_with_its_splits(suite: tuple[Path, dict[str, Any]]) -> None:
+    assert list(DOMAINS) == list(TEST_PROBLEMS)
+    for name, tests in TEST_PROBLEMS.items():
+        counts = {split: len(list((suite[0] / name / split).iterdir())) for split in SPLITS}
+        assert counts == {split: len(DOMAINS[name].suite(split)) for split in SPLITS}
+        assert counts["test"] == tests
+        assert 20 <= counts["train"] <= 105 and 8 <= counts["validation"] <= 30
+        assert (suite[0] / name / "domain.pddl").read_text(encoding="utf-8") == domain_text(name)
+
+
+def test_no_problem_is_there_twice(suite: tuple[Path, dict[str, Any]]) -> None:
+    for name in DOMAINS:
+        paths = [path for split in SPLITS for path in (suite[0] / name / split).iterdir()]
+        assert len({certificate(read_structure(path.read_text(encoding="utf-8"))) for path in paths}) == len(paths)
+
+
+def test_the_page_is_what_the_code_makes() -> None:
+    """To renew it: trifold domains --format markdown > docs/domains.md."""
+    page = (ROOT / "docs" / "domains.md").read_text(encoding="utf-8")
+    dashes = re.sub(r"\| [\d,]+ \|$", "| – |", page, flags=re.MULTILINE)  # counts of states are measured
+    assert dashes == domains_page()
+
+
+def test_pictures_are_small() -> None:
+    for domain in DOMAINS.values():
+        lines = domain.picture.splitlines()
+        assert 2 <= len(lines) <= 12 and max(map(len, lines)) <= 60 and "\n" not in domain.description
+        assert "```" not in domain.picture and not domain.picture.endswith("\n")
+
+
+def test_splits_depend_on_the_seed_alone() -> None:
+    script = (
+        "from trifold.domains.suite import draw_splits\n"
+        "print(*[p.text for name in ('vacuum', 'blocks-m') for s in draw_splits(name, 3).values() for p in s])"
+    )
+    for hash_seed in ("1", "2"):
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(command, env={"PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True)
+        drawn = [
+            problem.text
+            for name in ("vacuum", "blocks-m")
+            for split in draw_splits(name, 3).values()
+            for problem in split
+        ]
+        assert done.stdout == " ".join(drawn) + "\n"
+    assert draw_splits("blocks-m", 3) != draw_splits("blocks-m", 4)
+
+
+def test_problems_alike_are_drawn_again_while_there_are_others() -> None:
+    few = draw_problems("blocks-s", [{"blocks": 2}] * 4, seed=0)  # both on the table, or the tower upside down
+    assert len({certificate(read_structure(problem.text)) for problem in few}) == 2
+    taken: dict[str, str] = {}
+    draw_problems("blocks-s", [{"blocks": 2}] * 2, 0, "test", taken)
+    assert set(taken.values()) == {"test"} and len(taken) == 2
+    with pytest.raises(ValueError, match="train"):
+        draw_problems("blocks-s", [{"blocks": 2}], 0, "train", taken)
+
+
+def test_nothing_is_replaced(tmp_path: Path) -> None:
+    def write(name: str, splits: dict[str, list[Drawn]]) -> None:
+        write_texts(tmp_path, split_texts(name, splits))
+
+    splits = draw_splits("gripper", 1)
+    write("gripper", splits)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.pddl")}
+    write("gripper", splits)  # the same again is no change
+    fewer, more = splits["train"][:-1], splits["train"] + splits["test"]
+    for name, other in [("gripper", draw_splits("gripper", 2)), ("gripper", {"train": fewer}), ("vacuum", {})]:
+        with pytest.raises(FileExistsError):
+            write(name, other)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    write("gripper", {"train": more})
+
+
+def test_the_manifest_of_another_selection_is_kept(tmp_path: Path) -> None:
+    write_suite(tmp_path, ["gripper", "blocks-s"])
+    with pytest.raises(FileExistsError, match="MANIFEST"):
+        write_suite(tmp_path, ["gripper"])
+    with pytest.raises(KeyError):
+        write_suite(tmp_path, ["chess"])
+
+
+def renamed(structure: Structure, rng: random.Random) -> Structure:
+    names = dict(zip(structure.objects, rng.sample([f"n{i}" for i in range(999)], len(structure.objects)), strict=True))
+    atoms = [(relation, tuple(names.get(name, name) for name in arguments)) for relation, arguments in structure.atoms]
+    return Structure(tuple(rng.sample(list(names.values()), len(names))), tuple(rng.sample(atoms, len(atoms))))
+
+
+@pytest.mark.parametrize("name", TEST_PROBLEMS)
+def test_a_certificate_does_not_depend_on_names_or_order(name: str) -> None:
+    rng = random.Random(0)
+    structure = read_structure(DOMAINS[name].generate(rng))
+    assert certificate(renamed(structure, rng)) == certificate(structure)
+    dropped = Structure(structure.objects, structure.atoms[1:])
+    assert certificate(dropped) != certificate(structure)
+
+
+def test_certificates_agree_with_all_renamings_of_small_structures() -> None:
+    """The oracle tries every bijection; on so few objects colour refinement is complete but for regular graphs."""
+    rng = random.Random(1)
+    objects = ("a", "b", "c", "d")
+    structures = []
+    for _ in range(60):
+        pairs = {tuple(rng.choices(objects, k=2)) for _ in range(rng.randint(1, 3))}
+        structures.append(
+            Structure(objects, (*(("init p", pair) for pair in sorted(pairs)), ("init q", (rng.choice(objects),))))
+        )
+
+    def isomorphic(first: Structure, second: Structure) -> bool:
+        return any(
+            {(r, tuple(objects[order[objects.index(x)]] for x in args)) for r, args in first.atoms} == set(second.atoms)
+            for order in permutations(range(4))
+        )
+
+    for i, first in enumerate(structures):
+        for second in structures[:i]:
+            assert (certificate(first) == certificate(second)) == isomorphic(first, second)
+
+
+def test_constants_of_the_domain_keep_their_names() -> None:
+    texts = [f"(define (problem p) (:objects a b) (:init (p a {name})) (:goal (p b)))" for name in ("k", "m", "K")]
+    first, other, same = [certificate(read_structure(text)) for text in texts]
+    assert first != other and first == same
