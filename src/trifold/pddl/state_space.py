@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trifold.structures import Structures
 
 FORMAT = "trifold state space"
-VERSION = 2
+VERSION = 3
 ARRAYS = ("offsets", "indices", "distances", "transition_offsets", "targets")
 TABLE_ARRAYS = ("relation", "arguments", "static_relation", "static_arguments")
 
@@ -33,7 +33,9 @@ class StateSpace:
                         (states + 1,), (transitions,): the successors of each state, ascending, each once however many
                         actions lead there. Goal states have successors too.
     initial             the initial state
-    engine              what expanded it, "packed" or "pymimir"; the order of the states depends on it, nothing else does
+    states              how many states the problem has; the space holds all of them unless it was sampled
+    listed              so many states have their successors listed; the others are only successors of sampled ones
+    engine              what expanded it, "packed" or "pymimir"; only the order of the states depends on it
     """
 
     domain: str
@@ -45,10 +47,12 @@ class StateSpace:
     transition_offsets: Integers
     targets: Integers
     initial: int
+    states: int
+    listed: int
     engine: str
 
     def __len__(self) -> int:
-        """How many states there are."""
+        """How many states it holds."""
         return len(self.distances)
 
     @property
@@ -73,6 +77,8 @@ class StateSpace:
             "relations": self.table.relations,
             "objects": self.table.objects,
             "initial": self.initial,
+            "states": self.states,
+            "listed": self.listed,
             "engine": self.engine,
         }
         contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
@@ -100,6 +106,8 @@ class StateSpace:
             problem=about["problem"],
             table=table,
             initial=about["initial"],
+            states=about["states"],
+            listed=about["listed"],
             engine=about["engine"],
             **{name: arrays[name] for name in ARRAYS},
         )

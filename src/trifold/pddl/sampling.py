@@ -1,0 +1,63 @@
+"""A part of a state space that is too large to keep whole: states evenly over V*, with all their successors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from trifold.pddl.atoms import Integers
+from trifold.pddl.state_space import StateSpace
+
+
+def sample_states(space: StateSpace, keep: int, seed: int = 0) -> StateSpace:
+    """Keep ``keep`` states, as evenly over V* as they come, and the successors of each; a smaller space stays whole.
+
+    Values with fewer states than their share are kept whole, dead ends count as one value, and the initial state is
+    always kept. The sampled states come first, in their old order; the states that are there only as successors of
+    others come after them, without transitions of their own: ``listed`` of the result says where they begin.
+    """
+    if len(space) <= keep:
+        return space
+    _, value, counts = np.unique(space.distances, return_inverse=True, return_counts=True)
+    shuffled = np.random.default_rng(seed).permutation(len(space))
+    shuffled = np.concatenate([[space.initial], shuffled[shuffled != space.initial]])
+    order = shuffled[np.argsort(value[shuffled], kind="stable")]  # by value, at random within one
+    place = np.arange(len(space)) - np.repeat(np.cumsum(counts) - counts, counts)
+    sampled = np.sort(order[place < np.repeat(_shares(counts, keep), counts)])
+
+    successors = space.targets[_rows(space.transition_offsets, sampled)]
+    states = np.concatenate([sampled, np.setdiff1d(successors, sampled)])
+    number = np.full(len(space), -1, np.int64)
+    number[states] = np.arange(len(states))
+    transitions = np.zeros(len(states), np.int64)
+    transitions[: len(sampled)] = np.diff(space.transition_offsets)[sampled]
+    return replace(
+        space,
+        offsets=_offsets(np.diff(space.offsets)[states]),
+        indices=space.indices[_rows(space.offsets, states)],
+        distances=space.distances[states],
+        transition_offsets=_offsets(transitions),
+        targets=number[successors].astype(space.targets.dtype),
+        initial=int(number[space.initial]),
+        listed=len(sampled),
+    )
+
+
+def _shares(counts: Integers, keep: int) -> Integers:
+    """How many to keep of each value: the same number of all, or all there are, ``keep`` together; at least one."""
+    shares, left = np.zeros_like(counts), keep
+    for done, value in enumerate(np.argsort(counts, kind="stable")):
+        shares[value] = min(counts[value], max(left // (len(counts) - done), 1))
+        left -= shares[value]
+    return shares
+
+
+def _rows(offsets: Integers, rows: Integers) -> Integers:
+    """The positions of all entries of these rows of a CSR array, row by row."""
+    lengths = np.diff(offsets)[rows]
+    return np.repeat(offsets[rows] - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+
+
+def _offsets(counts: Integers) -> Integers:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
