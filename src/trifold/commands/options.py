@@ -30,3 +30,7 @@ MaxSteps = Annotated[int, typer.Option("--max-steps", min=0, help="Steps after w
 Strict = Annotated[
     bool, typer.Option("--strict", help="The policy without memory: the least V of all successors, visited or not.")
 ]
+MaxStates = Annotated[int, typer.Option("--max-states", min=1, help="Leave out problems with more states.")]
+Keep = Annotated[
+    int, typer.Option("--keep", min=0, help="Of larger spaces sample so many states, evenly over V*; 0 keeps all.")
+]

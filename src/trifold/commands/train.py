@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trifold.commands.options import Device, Json, Memory, Quiet, Seed, Timeout, Workers
+from trifold.commands.options import Device, Json, Keep, MaxStates, Memory, Quiet, Seed, Timeout, Workers
 from trifold.errors import TrifoldError
 
 if TYPE_CHECKING:
@@ -77,9 +77,8 @@ def train(
     dead_ends: Annotated[
         DeadEnds, typer.Option("--dead-ends", help="keep: with a target one above the largest V*; drop: leave out.")
     ] = DeadEnds.KEEP,
-    max_states: Annotated[
-        int, typer.Option("--max-states", min=1, help="Leave out problems with more states.")
-    ] = 1_000_000,
+    max_states: MaxStates = 10_000_000,
+    keep: Keep = 200_000,
     timeout: Timeout = 300.0,
     memory: Memory = 4.0,
     workers: Workers = None,
@@ -132,7 +131,7 @@ def train(
                     },
                     device=device,
                     workers=workers,
-                    limits=LabelLimits(max_states, timeout, memory),
+                    limits=LabelLimits(max_states, keep or None, timeout, memory),
                     watcher=watcher,
                 )
     except KeyboardInterrupt:

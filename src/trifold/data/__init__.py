@@ -4,6 +4,7 @@ from trifold.data.dataset import DEAD_ENDS, Dataset, dead_end_target
 from trifold.data.folder import ProblemFolder, read_folder
 from trifold.data.labels import Labelled, LabelLimits, default_cache, label
 from trifold.data.split import count_outcomes, split
+from trifold.data.summary import Summary, find_splits, summarise_labels
 
 __all__ = [
     "DEAD_ENDS",
@@ -11,10 +12,13 @@ __all__ = [
     "LabelLimits",
     "Labelled",
     "ProblemFolder",
+    "Summary",
     "count_outcomes",
     "dead_end_target",
     "default_cache",
+    "find_splits",
     "label",
     "read_folder",
     "split",
+    "summarise_labels",
 ]

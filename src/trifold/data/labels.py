@@ -29,9 +29,15 @@ CACHED_FAILURES = ("state limit", "time limit", "memory limit", "unsolvable")
 
 @dataclass(frozen=True)
 class LabelLimits:
-    """What the expansion of one problem may use."""
+    """What the expansion of one problem may use, and how much of it is kept.
 
-    max_states: int = 1_000_000
+    max_states  problems with more states are left out
+    keep        of a larger space, so many states are sampled evenly over V*, and kept with their successors; None: all
+    seconds, memory_gib
+    """
+
+    max_states: int = 10_000_000
+    keep: int | None = 200_000
     seconds: float | None = 300.0
     memory_gib: float | None = 4.0
 
@@ -46,6 +52,8 @@ class Labelled:
                state) or "input error"
     message    what went wrong, in words
     space      the labelled states, if the outcome is "labelled"
+    states     how many states the problem has
+    kept       how many of them the space holds
     seconds    how long the expansion took, also if it was done before and cached
     cached     whether it was done before
     """
@@ -55,6 +63,7 @@ class Labelled:
     digest: str = ""
     message: str = ""
     states: int = 0
+    kept: int = 0
     dead_ends: int = 0
     max_distance: int = -1
     seconds: float = 0.0
@@ -111,6 +120,7 @@ def label(
                     "domain": domain_source,
                     "problem": problem_source,
                     "max_states": limits.max_states,
+                    "keep": limits.keep,
                     "path": str(_space_file(entry)),
                 }
             )

@@ -4,7 +4,7 @@ What ``blocks_m`` (Blocks-m, several towers in the goal) and ``blocks_s`` (Block
 files of the two differ in names too.
 
 Every action can be undone, so the state space of one problem holds all placements of its blocks: 125 states for 4
-blocks, then 866, 7,057, 65,990, 695,417 for 8, and 8,145,730 for 9. The suite trains on 4 to 8 blocks; 9 are left out.
+blocks, then 866, 7,057, 65,990, 695,417 for 8, and 8,145,730 for 9. The suite trains on 4 to 9 blocks.
 """
 
 from __future__ import annotations

@@ -219,6 +219,7 @@ def describe_data(
                 "outcome": item.outcome,
                 "message": item.message,
                 "states": item.states,
+                "kept": item.kept,
                 "dead_ends": item.dead_ends,
                 "largest_value": item.max_distance,
             }

@@ -1,0 +1,107 @@
+"""`trifold label`: optimal distances for all states of many problems."""
+
+from __future__ import annotations
+
+import json as json_format
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trifold.commands.options import Json, Keep, MaxStates, Memory, Quiet, Timeout, Workers
+
+if TYPE_CHECKING:
+    from trifold.data import Labelled, Summary
+
+
+def label(
+    place: Annotated[Path, typer.Argument(metavar="DIR", help="A folder as for `train`, or a suite of such folders.")],
+    max_states: MaxStates = 10_000_000,
+    keep: Keep = 200_000,
+    timeout: Timeout = 300.0,
+    memory: Memory = 4.0,
+    workers: Workers = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Label all states of the problems in train/ and validation/ with the length of a shortest plan.
+
+    The labels go to the cache ($TRIFOLD_CACHE or ~/.cache/trifold), where `train` with the same limits finds them. It
+    can be interrupted at any time: what is labelled stays. Test problems are not touched.
+    """
+    from trifold.data import LabelLimits, default_cache, find_splits, summarise_labels
+    from trifold.data import label as label_problems
+
+    limits = LabelLimits(max_states, keep or None, timeout, memory)
+    splits = find_splits(place)
+    summaries = []
+    try:
+        with _show(sum(len(problems) for _, _, problems in splits), quiet) as on_progress:
+            for name, domain, problems in splits:
+                labelled = label_problems(
+                    domain, problems, limits=limits, workers=workers, cache=default_cache(), on_progress=on_progress
+                )
+                summaries.append(summarise_labels(name, labelled))
+    except KeyboardInterrupt:
+        typer.echo("interrupted; what was labelled is cached: the same command goes on from there", err=True)
+        raise typer.Exit(130) from None
+    if json:
+        typer.echo(json_format.dumps([asdict(summary) for summary in summaries], indent=2))
+    else:
+        typer.echo(_table(summaries), nl=False)
+
+
+def _table(summaries: Sequence[Summary]) -> str:
+    from trifold.evaluation import aligned_text
+
+    header = ["Folder", "Problems", "Labelled", "States", "Kept", "Dead ends", "Largest V*", "Seconds", "Left out"]
+    rows = [
+        [
+            summary.folder,
+            f"{summary.problems}",
+            f"{summary.labelled}",
+            f"{summary.states:,}",
+            f"{summary.kept:,}",
+            f"{summary.dead_ends:,}",
+            f"{summary.largest_value}",
+            f"{summary.seconds:.1f}",
+            ", ".join(f"{count} {outcome}" for outcome, count in summary.left_out.items()) or "none",
+        ]
+        for summary in summaries
+    ]
+    return aligned_text([header, *rows], names=1)
+
+
+@contextmanager
+def _show(total: int, quiet: bool) -> Iterator[Callable[[Labelled], None] | None]:
+    """A listener that shows what is labelled on standard error: a bar on a terminal, failures as lines everywhere."""
+    if quiet:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True, highlight=False, markup=False)
+    columns = (TextColumn("labelling"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        done = 0
+
+        def listen(item: Labelled) -> None:
+            nonlocal done
+            done += 1
+            bar.advance(task)
+            known = ", known from before" if item.cached else ""
+            counts = f"{item.states:,} states, V* up to {item.max_distance}" if item.space else item.message
+            if console.is_terminal and item.space:
+                return
+            text = f"[{done}/{total}] {item.path.parent.name}/{item.path.name}: {item.outcome}, {counts}{known}"
+            if console.is_terminal:
+                console.print(text)
+            else:
+                typer.echo(text, err=True)
+
+        yield listen

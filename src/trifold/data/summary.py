@@ -1,0 +1,70 @@
+"""What came of labelling many problems: one row of counts for each folder of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trifold.data.labels import Labelled
+from trifold.errors import TrifoldError
+from trifold.pddl.folder import DOMAIN, problem_files
+
+SPLITS = ("train", "validation")
+"""The folders that are labelled. Test problems are too large for it, and not for learning."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The problems of one folder.
+
+    states         of all labelled problems, and how many of them are kept
+    left_out       outcome → how many problems
+    largest_value  the largest V*
+    seconds        of child processes, added up
+    """
+
+    folder: str
+    problems: int
+    labelled: int
+    states: int
+    kept: int
+    dead_ends: int
+    largest_value: int
+    seconds: float
+    left_out: dict[str, int]
+
+
+def summarise_labels(folder: str, labelled: Sequence[Labelled]) -> Summary:
+    """Add up what was labelled in a folder."""
+    done = [item for item in labelled if item.outcome == "labelled"]
+    return Summary(
+        folder,
+        len(labelled),
+        len(done),
+        sum(item.states for item in done),
+        sum(item.kept for item in done),
+        sum(item.dead_ends for item in done),
+        max((item.max_distance for item in done), default=0),
+        sum(item.seconds for item in labelled),
+        dict(Counter(item.outcome for item in labelled if item.outcome != "labelled")),
+    )
+
+
+def find_splits(place: Path) -> list[tuple[str, Path, list[Path]]]:
+    """(name, domain, problems) of each folder of problems: of a folder with a domain.pddl, or of a suite of such."""
+    roots = [place] if (place / DOMAIN).is_file() else sorted(path.parent for path in place.glob(f"*/{DOMAIN}"))
+    if not roots:
+        raise TrifoldError(
+            f"there is no {DOMAIN} here, nor one folder down", place=str(place), remedy="give a folder of problems"
+        )
+    found = []
+    for root in roots:
+        splits = [split for split in SPLITS if (root / split).is_dir()]
+        for name, folder in [(f"{root.name}/{split}", root / split) for split in splits] or [(root.name, root)]:
+            if problems := problem_files(folder):
+                found.append((name, root / DOMAIN, problems))
+    if not found:
+        raise TrifoldError("there are no problems to label", place=str(place), remedy="put *.pddl files in train/")
+    return found

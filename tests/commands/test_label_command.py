@@ -1,0 +1,40 @@
+"""`trifold label` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from trifold.domains import write_problems
+
+
+def trifold(*words, code=0):
+    done = subprocess.run(
+        [sys.executable, "-m", "trifold", *map(str, words)], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_a_suite_is_labelled_once_and_summed_up(tmp_path):
+    write_problems(tmp_path / "a", "gripper", [1, 2, 4], 0)
+    write_problems(tmp_path / "a", "gripper", [3], 0, split="validation")
+    write_problems(tmp_path / "b", "blocks-m", [3, 4], 0)
+    write_problems(tmp_path / "a", "gripper", [20], 0, split="test")
+    first = trifold("label", tmp_path, "--max-states", 200, "--keep", 20, "--json")
+    rows = {row["folder"]: row for row in json.loads(first.stdout)}
+    assert list(rows) == ["a/train", "a/validation", "b/train"]
+    assert rows["a/train"]["left_out"] == {"state limit": 1} and rows["a/train"]["labelled"] == 2
+    assert rows["a/train"]["states"] == 8 + 28 and rows["a/validation"]["states"] == 88
+    assert 20 <= rows["a/validation"]["kept"] < 88
+    again = trifold("label", tmp_path, "--max-states", 200, "--keep", 20)
+    assert again.stderr.count("known from before") == 6
+    assert "a/validation" in again.stdout and "1 state limit" in again.stdout
+
+
+def test_places_without_problems_are_errors(tmp_path):
+    assert "no domain.pddl here" in trifold("label", tmp_path, code=2).stderr
+    write_problems(tmp_path, "gripper", [], 0)
+    assert "no problems to label" in trifold("label", tmp_path, code=2).stderr
