@@ -8,7 +8,11 @@ from typing import Annotated
 
 import typer
 
+from trifold.commands.domains import domains
 from trifold.commands.evaluate import evaluate
+from trifold.commands.generate import app as generate
+from trifold.commands.label import label
+from trifold.commands.reference import reference
 from trifold.commands.solve import solve
 from trifold.commands.table import table
 from trifold.commands.train import train
@@ -23,8 +27,9 @@ app = typer.Typer(
     rich_markup_mode=None,  # or [t] would be read as markup
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (train, solve, evaluate, table):
+for command in (domains, label, train, solve, evaluate, reference, table):
     app.command()(command)
+app.add_typer(generate)
 
 
 def _show_version(wanted: bool) -> None:

@@ -22,17 +22,24 @@ class Format(StrEnum):
 
 def table(
     records: Annotated[list[Path], typer.Argument(metavar="RECORDS...", help="Files that `trifold evaluate` wrote.")],
+    references: Annotated[
+        list[Path] | None,
+        typer.Option("--references", help="Files that `trifold reference` wrote: show lengths over the best known."),
+    ] = None,
     format: Annotated[Format, typer.Option("--format", "-f", help="How to write the table.")] = Format.TEXT,
     json: Json = False,
 ) -> None:
     """Print coverage, and total, median and mean plan length, per domain, model and policy.
 
-    Plan lengths are over the instances that the row's own model solved.
+    Plan lengths are over the instances that the row's own model solved. With --references, three more columns set them
+    against the best known, over those of these instances that have a reference.
     """
     from trifold.errors import TrifoldError
     from trifold.evaluation import RENDERERS, read_records, summarise
+    from trifold.evaluation.references import best_of_each, read_references
 
     found = [record for file in records for record in read_records(file)]
     if not found:
         raise TrifoldError("there are no records", place=", ".join(map(str, records)))
-    typer.echo(RENDERERS[Format.JSON if json else format](summarise(found)), nl=False)
+    best = best_of_each(one for file in references for one in read_references(file)) if references else None
+    typer.echo(RENDERERS[Format.JSON if json else format](summarise(found, best)), nl=False)

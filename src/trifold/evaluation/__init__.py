@@ -4,7 +4,7 @@ from trifold.evaluation.attempt import Attempt, attempt_each
 from trifold.evaluation.evaluate import evaluate
 from trifold.evaluation.job import Job
 from trifold.evaluation.records import Record, append_record, read_records
-from trifold.evaluation.tables import RENDERERS, Row, summarise
+from trifold.evaluation.tables import RENDERERS, Row, aligned_text, summarise
 
 __all__ = [
     "RENDERERS",
@@ -12,6 +12,7 @@ __all__ = [
     "Job",
     "Record",
     "Row",
+    "aligned_text",
     "append_record",
     "attempt_each",
     "evaluate",

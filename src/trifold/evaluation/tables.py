@@ -3,18 +3,38 @@
 Two things to know when reading them. Total, median and mean plan length are over the instances that the row's own
 model solved, so they compare models fairly only where both solved the same ones. And the paper truncates its means
 (826 steps over 16 plans is printed as 51, not 51.6); here a mean has one decimal.
+
+With references, plan lengths are also set against the best known, over the solved instances that have one.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import mean, median
 
+from trifold.errors import TrifoldError
+from trifold.evaluation.planner import OPTIMAL
 from trifold.evaluation.records import SETTING_FIELDS, Record, last_of_each
+from trifold.evaluation.references import Reference
 from trifold.planning import Outcome
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Plan lengths against the best known, over the solved instances that have a reference.
+
+    `instances` counts them, `optimal` those of them whose reference is proved optimal; `length` and `best` are the sums
+    of both lengths, and `ratio` is length over best (None if best is 0).
+    """
+
+    instances: int
+    optimal: int
+    length: int
+    best: int
+    ratio: float | None
 
 
 @dataclass(frozen=True)
@@ -22,7 +42,7 @@ class Row:
     """One line of a table: what one model under one policy did on the instances of one domain.
 
     `total`, `median` and `mean` are plan lengths over the solved instances (None if there are none); `seconds` is
-    the time of all attempts; `failures` counts each named outcome but solved.
+    the time of all attempts; `failures` counts each named outcome but solved. `quality` is None without references.
     """
 
     domain: str
@@ -35,13 +55,15 @@ class Row:
     mean: float | None
     seconds: float
     failures: dict[str, int]
+    quality: Quality | None = None
 
 
-def summarise(records: Iterable[Record]) -> list[Row]:
+def summarise(records: Iterable[Record], references: Mapping[str, Reference] | None = None) -> list[Row]:
     """One row per domain, model and policy; of several records of the same attempt the last one counts.
 
     Attempts that differ in the model file or in a setting are never mixed: where such rows would bear one name, the
-    name of the model says in what they differ.
+    name of the model says in what they differ. `references` are by the SHA-256 of the problem, as `best_of_each` has
+    them.
     """
     runs: dict[tuple[str, str, str], dict[tuple[object, ...], list[Record]]] = defaultdict(dict)
     for record in last_of_each(records):
@@ -49,7 +71,7 @@ def summarise(records: Iterable[Record]) -> list[Row]:
         settings = tuple(record.get(field) for field in SETTING_FIELDS)
         runs[name].setdefault(settings, []).append(record)
     return [
-        _row((domain, model + difference, policy), attempts)
+        _row((domain, model + difference, policy), attempts, references)
         for (domain, model, policy), group in sorted(runs.items())
         for difference, attempts in zip(_differences(list(group)), group.values(), strict=True)
     ]
@@ -70,7 +92,7 @@ def _differences(settings: Sequence[tuple[object, ...]]) -> list[str]:
     return suffixes
 
 
-def _row(name: tuple[str, str, str], records: Sequence[Record]) -> Row:
+def _row(name: tuple[str, str, str], records: Sequence[Record], references: Mapping[str, Reference] | None) -> Row:
     lengths = [record["plan_length"] for record in records if record["plan_length"] is not None]
     failures = Counter(record["outcome"] for record in records if record["outcome"] != Outcome.SOLVED)
     return Row(
@@ -82,17 +104,38 @@ def _row(name: tuple[str, str, str], records: Sequence[Record]) -> Row:
         mean=mean(map(float, lengths)) if lengths else None,
         seconds=sum(record["seconds"] for record in records),
         failures={outcome.value: failures[outcome] for outcome in Outcome if failures[outcome]},
+        quality=None if references is None else _quality(records, references),
     )
+
+
+def _quality(records: Sequence[Record], references: Mapping[str, Reference]) -> Quality:
+    instances = optimal = total = best = 0
+    for record in records:
+        length, reference = record["plan_length"], references.get(record["problem_sha256"])
+        if length is None or reference is None or reference["length"] is None:
+            continue
+        is_optimal = reference["kind"] == OPTIMAL
+        if is_optimal and length < reference["length"]:
+            raise TrifoldError(
+                f"a plan of {length} steps is shorter than the optimal reference of {reference['length']}",
+                place=record["problem"],
+                remedy="use references that were made with the domain of the records",
+            )
+        instances, optimal = instances + 1, optimal + is_optimal
+        total, best = total + length, best + reference["length"]
+    return Quality(instances, optimal, total, best, total / best if best else None)
 
 
 NAME_COLUMNS = 3  # the columns that hold words and align to the left
 
 
 def table_cells(rows: Sequence[Row]) -> list[list[str]]:
-    """The table as text: a line of headings, then one line per row; outcomes that never occur get no column."""
+    """The table as text: a line of headings, then one line per row; what no row has gets no column."""
     failures = [outcome.value for outcome in Outcome if any(outcome in row.failures for row in rows)]
-    cells = [["Domain", "Model", "Policy", "Coverage", "Total", "Median", "Mean", "Seconds"]]
-    cells[0] += [name.capitalize() for name in failures]
+    has_quality = any(row.quality for row in rows)
+    cells = [["Domain", "Model", "Policy", "Coverage", "Total", "Median", "Mean"]]
+    cells[0] += ["Length / best known", "Ratio", "Compared"] if has_quality else []
+    cells[0] += ["Seconds", *(name.capitalize() for name in failures)]
     for row in rows:
         # Rounded down, so that 100 % means every instance.
         coverage = f"{row.solved} / {row.instances} ({100 * row.solved // row.instances} %)"
@@ -101,18 +144,35 @@ def table_cells(rows: Sequence[Row]) -> list[list[str]]:
             "-" if row.median is None else f"{row.median:g}",
             "-" if row.mean is None else f"{row.mean:.1f}",
         ]
-        cells.append([row.domain, row.model, row.policy, coverage, *lengths, f"{row.seconds:.1f}"])
-        cells[-1] += [str(row.failures.get(name, 0)) for name in failures]
+        cells.append([row.domain, row.model, row.policy, coverage, *lengths])
+        cells[-1] += _quality_cells(row) if has_quality else []
+        cells[-1] += [f"{row.seconds:.1f}", *(str(row.failures.get(name, 0)) for name in failures)]
     return cells
+
+
+def _quality_cells(row: Row) -> list[str]:
+    """The plans' length over the best known, their ratio, and over how many of the solved instances."""
+    quality = row.quality
+    if quality is None or not quality.instances:
+        return ["-", "-", f"0 of {row.solved}"]
+    return [
+        f"{quality.length} / {quality.best}",
+        "-" if quality.ratio is None else f"{quality.ratio:.3f}",
+        f"{quality.instances} of {row.solved} ({quality.optimal} optimal)",
+    ]
 
 
 def render_text(rows: Sequence[Row]) -> str:
     """Aligned plain text, fit for a terminal or a pipe."""
-    cells = table_cells(rows)
+    return aligned_text(table_cells(rows), names=NAME_COLUMNS)
+
+
+def aligned_text(cells: Sequence[Sequence[str]], names: int) -> str:
+    """A header and rows as columns: the first ``names`` to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [
         "  ".join(
-            cell.ljust(width) if i < NAME_COLUMNS else cell.rjust(width)
+            cell.ljust(width) if i < names else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in cells
