@@ -28,6 +28,9 @@ class EncoderName(StrEnum):
 
     PLAIN = "plain"
     PAIRS = "pairs"
+    COMPOSITIONS = "compositions"
+    OBLIVIOUS = "oblivious"
+    MARKS = "marks"
 
 
 class PresetName(StrEnum):
@@ -58,10 +61,18 @@ def train(
     resume: Annotated[Path | None, typer.Option("--resume", help="Go on with this run folder instead.")] = None,
     preset: Annotated[
         PresetName,
-        typer.Option("--preset", help="paper: k 64, L 30, batch 16, 200,000 steps. small: minutes on two CPU cores."),
+        typer.Option(
+            "--preset",
+            help="paper: k 64 (32 for R-GNN₂), L 30, batch 16, 200,000 steps. small: minutes on two CPU cores.",
+        ),
     ] = PresetName.PAPER,
     encoder: Annotated[
-        EncoderName | None, typer.Option("--encoder", help="plain for R-GNN, pairs for R-GNN[t] (the default).")
+        EncoderName | None,
+        typer.Option(
+            "--encoder",
+            help="plain for R-GNN, pairs for R-GNN[t] (the default), compositions for R-GNN₂, oblivious for 2-GNN, "
+            "marks for the Edge Transformer.",
+        ),
     ] = None,
     t: Annotated[str | None, typer.Option("--t", help="t of R-GNN[t]: 0, 1 (the default), 2, … or inf.")] = None,
     dim: Annotated[int | None, typer.Option("--dim", help="k, the width of an embedding.")] = None,

@@ -7,7 +7,10 @@ from typing import Protocol
 from torch import Tensor
 
 from trifold.encoders.chunks import encode_all, encode_chunks
-from trifold.encoders.pairs import TRIANGLE, Pairs
+from trifold.encoders.compositions import Compositions
+from trifold.encoders.marks import Marks
+from trifold.encoders.oblivious import Oblivious
+from trifold.encoders.pairs import OBJECT, TRIANGLE, Pairs
 from trifold.encoders.plain import Plain
 from trifold.structures import Signature, Structures
 
@@ -17,7 +20,7 @@ class Encoder(Protocol):
 
     @property
     def label(self) -> str:
-        """The name of the network in the paper that this encoder makes of an R-GNN."""
+        """The name in the paper of the architecture that reads what this encoder makes."""
 
     def signature(self, objects: Signature) -> Signature:
         """The signature of the encoded structures."""
@@ -28,6 +31,18 @@ class Encoder(Protocol):
         """(structures,) how many messages a layer sends in each encoded structure, without encoding it."""
 
 
-ENCODERS = {"plain": Plain, "pairs": Pairs}
+ENCODERS = {"plain": Plain, "pairs": Pairs, "compositions": Compositions, "oblivious": Oblivious, "marks": Marks}
 
-__all__ = ["ENCODERS", "TRIANGLE", "Encoder", "Pairs", "Plain", "encode_all", "encode_chunks"]
+__all__ = [
+    "ENCODERS",
+    "OBJECT",
+    "TRIANGLE",
+    "Compositions",
+    "Encoder",
+    "Marks",
+    "Oblivious",
+    "Pairs",
+    "Plain",
+    "encode_all",
+    "encode_chunks",
+]

@@ -1,28 +1,29 @@
-"""Which architecture a model has: a choice of encoder and sizes, stored as JSON with the weights."""
+"""Which architecture a model has: a choice of encoder, which settles the network, and sizes, kept with the weights."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 from trifold.encoders import ENCODERS, Encoder, Pairs
 from trifold.errors import TrifoldError
-from trifold.nn import SHARPNESS
+from trifold.nn import HEADS, SHARPNESS
 
 
 @dataclass(frozen=True)
 class ModelConfig:
     """The architecture; its defaults are the paper's R-GNN[1].
 
-    encoder    "plain" for R-GNN, "pairs" for R-GNN[t]
+    encoder    "plain" for R-GNN, "pairs" for R-GNN[t], "compositions" for R-GNN₂, "oblivious" for the 2-GNN,
+               "marks" for the Edge Transformer, the one that is no R-GNN
     t          0, 1, 2, … or inf, for "pairs"
-    dim        k, the width of an embedding
+    dim        k, the width of an embedding; the Edge Transformer's 8 heads share it
     layers     L
     sharpness  of the smooth maximum
 
-    >>> ModelConfig(t=2).label, ModelConfig(encoder="plain").label
-    ('R-GNN[2]', 'R-GNN')
+    >>> ModelConfig(t=2).label, ModelConfig(encoder="plain").label, ModelConfig(encoder="marks").network
+    ('R-GNN[2]', 'R-GNN', 'edge-transformer')
     """
 
     encoder: str = "pairs"
@@ -36,10 +37,20 @@ class ModelConfig:
             raise TrifoldError(f"there is no encoder {self.encoder!r}", remedy=f"one of {', '.join(ENCODERS)}")
         if self.dim < 1 or self.layers < 0:
             raise TrifoldError(f"dim {self.dim} and layers {self.layers} make no network", remedy="use positive sizes")
+        if self.network == "edge-transformer" and self.dim % HEADS:
+            raise TrifoldError(
+                f"the Edge Transformer has {HEADS} heads, which cannot share {self.dim} dimensions",
+                remedy=f"use a dim that is a multiple of {HEADS}",
+            )
         self.build_encoder()
 
     def build_encoder(self) -> Encoder:
         return Pairs(self.t) if self.encoder == "pairs" else ENCODERS[self.encoder]()
+
+    @property
+    def network(self) -> Literal["rgnn", "edge-transformer"]:
+        """Which network reads the encoded structures: marks alone send no messages, so an R-GNN has no use for them."""
+        return "edge-transformer" if self.encoder == "marks" else "rgnn"
 
     @property
     def label(self) -> str:

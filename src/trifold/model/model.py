@@ -16,7 +16,7 @@ from trifold.errors import TrifoldError
 from trifold.model import checkpoint
 from trifold.model.config import ModelConfig
 from trifold.model.network import ValueNetwork
-from trifold.structures import READOUT, Relation, Signature, Structures
+from trifold.structures import MARK, READOUT, Relation, Signature, Structures
 
 if TYPE_CHECKING:
     from trifold.pddl import Domain, Problem, State
@@ -165,10 +165,11 @@ class Model:
     def _untrained(self, structures: Structures) -> list[str]:
         """The relations that these structures have atoms of and the training data had not."""
         present = structures.atom_counts.sum(1).tolist()
+        trained = {name.removesuffix(MARK) for name, count in self.training_atoms.items() if count}
         return [
             name
             for (name, _), count in zip(structures.signature, present, strict=True)
-            if count and not self.training_atoms.get(name)
+            if count and name not in trained
         ]
 
     def _warn_untrained(self, structures: Structures) -> None:

@@ -8,19 +8,23 @@ import torch
 from torch import Tensor, nn
 
 from trifold.model.config import ModelConfig
-from trifold.nn import RGNN, Readout
+from trifold.nn import RGNN, EdgeTransformer, Readout
 from trifold.structures import Relation, Structures
 
 
 class ValueNetwork(nn.Module):
-    """V(S) for encoded structures, with one message MLP for each of the given relations.
+    """V(S) for encoded structures, with parameters for each of the given relations.
 
     Shapes: encoded structures → (structures,).
     """
 
     def __init__(self, relations: Sequence[Relation], config: ModelConfig) -> None:
         super().__init__()
-        self.embed = RGNN(relations, config.dim, config.layers, config.sharpness)
+        self.embed: RGNN | EdgeTransformer
+        if config.network == "edge-transformer":
+            self.embed = EdgeTransformer(relations, config.dim, config.layers)
+        else:
+            self.embed = RGNN(relations, config.dim, config.layers, config.sharpness)
         self.readout = Readout(config.dim)
 
     @classmethod

@@ -9,12 +9,24 @@ from typing import NamedTuple
 READOUT = "@readout"
 """The unary relation of the elements that a readout sums. It is data, and sends no messages."""
 
+MARK = "@mark"
+"""How the names of marks end: unary relations that give an element its first embedding, and send no messages."""
+
 
 class Relation(NamedTuple):
     """A relation symbol. Names that start with or contain ``@`` are ours: PDDL cannot hold them."""
 
     name: str
     arity: int
+
+    @property
+    def is_mark(self) -> bool:
+        return self.name.endswith(MARK)
+
+    @property
+    def sends(self) -> bool:
+        """Whether its atoms send messages: those of the readout and of marks do not."""
+        return self.name != READOUT and not self.is_mark
 
 
 @dataclass(frozen=True)

@@ -131,8 +131,8 @@ class Structures:
         return self.arguments[start:end].view(-1, self.signature.relations[r].arity)
 
     def message_rows(self) -> Tensor:
-        """(structures,) how many messages one layer of a network sends in each structure, readout aside."""
-        senders = torch.tensor([[int(name != READOUT)] for name, _ in self.signature], device=self.device)
+        """(structures,) how many messages one layer of a network sends in each structure, readout and marks aside."""
+        senders = torch.tensor([int(relation.sends) for relation in self.signature], device=self.device)
         return (self.atom_counts * self.arities * senders.reshape(-1, 1)).sum(0)
 
     def take(self, indices: Tensor) -> Structures:

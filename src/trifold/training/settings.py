@@ -53,21 +53,31 @@ class Settings:
 
 @dataclass(frozen=True)
 class Preset:
-    """A named choice of architecture sizes and settings."""
+    """A named choice of architecture sizes and settings.
+
+    model     fields of ``ModelConfig``
+    settings  fields of ``Settings``
+    encoders  fields of ``ModelConfig`` that differ for an encoder
+    """
 
     summary: str
     model: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
+    encoders: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def build(self, model: dict[str, Any], settings: dict[str, Any]) -> tuple[ModelConfig, Settings]:
         """The preset with the choices that were made explicitly (those that are not None)."""
         chosen = {name: value for name, value in model.items() if value is not None}
         wanted = {name: value for name, value in settings.items() if value is not None}
-        return ModelConfig(**self.model | chosen), Settings(**self.settings | wanted)
+        sizes = self.model | self.encoders.get(chosen.get("encoder", ""), {})
+        return ModelConfig(**sizes | chosen), Settings(**self.settings | wanted)
 
 
 PRESETS = {
-    "paper": Preset("the paper's settings: k = 64, L = 30, batch 16, learning rate 2e-4, 200,000 steps"),
+    "paper": Preset(
+        "the paper's settings: k = 64 (32 for R-GNN₂), L = 30, batch 16, learning rate 2e-4, 200,000 steps",
+        encoders={"compositions": {"dim": 32}},
+    ),
     "small": Preset(
         "learns easy domains on two CPU cores in minutes: k = 32, L = 12, batch 32, learning rate 1e-3, 800 steps",
         {"dim": 32, "layers": 12},

@@ -1,0 +1,56 @@
+"""O²: every pair of objects is an element, row by row, so that of n objects ⟨u,v⟩ is element u·n + v."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from trifold.errors import TrifoldError
+from trifold.structures import Structures, expand_segments
+
+MAX_TRIPLES = 100_000_000
+"""How many triples of objects one call may have by default."""
+
+
+def pairs(structures: Structures) -> Tensor:
+    """(Σ n², 2) the pair of objects that each element is."""
+    number, n = _number(structures.element_counts, 2)
+    return torch.stack([number // n, number % n], dim=1).to(structures.arguments.dtype)
+
+
+def diagonal(structures: Structures) -> Tensor:
+    """(Σ n, 1) the elements ⟨o,o⟩."""
+    number, n = _number(structures.element_counts, 1)
+    return (number * n + number)[:, None]
+
+
+def atoms_over_objects(structures: Structures) -> list[tuple[Tensor, Tensor]]:
+    """Per relation the atoms' arguments, and the number of objects of each atom's structure.
+
+    Shapes: per relation, (atoms, arity) and (atoms, 1).
+    """
+    return [
+        (
+            structures.atoms(name).to(torch.int64),
+            torch.repeat_interleave(structures.element_counts, structures.atom_counts[r])[:, None],
+        )
+        for r, (name, _) in enumerate(structures.signature)
+    ]
+
+
+def triples(structures: Structures, limit: int, label: str) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(Σ n³,) each: u, v, w for all triples of objects of each structure, and n. Above the limit it raises first."""
+    count = int((structures.element_counts**3).sum())
+    if count > limit:
+        raise TrifoldError(
+            f"{label} needs {count:,} triples of objects at once, more than the limit of {limit:,}",
+            remedy="use the encoder pairs, smaller problems or fewer states at once, or raise max_triples",
+        )
+    number, n = _number(structures.element_counts, 3)
+    return number // (n * n), number // n % n, number % n, n
+
+
+def _number(sizes: Tensor, power: int) -> tuple[Tensor, Tensor]:
+    """(Σ n^power,) each: the numbers 0 … n^power − 1 of each structure, end to end, and n."""
+    lengths = sizes**power
+    return expand_segments(torch.zeros_like(lengths), lengths), torch.repeat_interleave(sizes, lengths)
