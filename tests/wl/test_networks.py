@@ -1,0 +1,71 @@
+"""The bound: no network separates what the colouring of its input merges, and random ones separate the rest."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+import torch
+
+from trifold.domains import DOMAINS, domain_text
+from trifold.encoders import Pairs, Plain
+from trifold.model import ModelConfig, ValueNetwork
+from trifold.pddl import expand
+from trifold.structures import READOUT
+from trifold.wl import refine
+
+ENCODERS = {"plain": Plain(), "t=0": Pairs(0), "t=1": Pairs(1), "t=2": Pairs(2), "t=∞": Pairs(math.inf)}
+SIZES = {"gripper": 3, "blocks-m": 4, "logistics": 2, "visitall": 3, "miconic": 3}
+TOLERANCE = 1e-10
+"""Relative to the largest number of the network's output."""
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def states(request):
+    problem = DOMAINS[request.param].problem(random.Random(7), SIZES[request.param])
+    structures = expand(domain_text(request.param), problem, 50_000).structures()
+    chosen = random.Random(1).sample(range(len(structures)), min(120, len(structures)))
+    return structures.take(torch.tensor(chosen))
+
+
+def spread(numbers, classes):
+    """(classes, …) the least and the greatest number of each class."""
+    numbers = numbers.reshape(len(classes), -1)
+    index = classes[:, None].expand_as(numbers)
+    empty = numbers.new_zeros((int(classes.max()) + 1, numbers.shape[1]))
+    return (empty.scatter_reduce(0, index, numbers, way, include_self=False) for way in ("amin", "amax"))
+
+
+def assert_merged(numbers, classes):
+    low, high = spread(numbers, classes)
+    assert (high - low).max() <= TOLERANCE * numbers.abs().max()
+
+
+@pytest.mark.parametrize("layers", [1, 2, 4])
+@pytest.mark.parametrize("name", ENCODERS)
+@torch.no_grad()
+def test_a_network_separates_what_the_colouring_does(states, name, layers):
+    encoded = ENCODERS[name](states)
+    relations = [relation for relation in encoded.signature if relation.name != READOUT]
+    colouring = refine(encoded, layers)
+    network = ValueNetwork.seeded(relations, ModelConfig(dim=8, layers=layers), 1).double()
+    values = network(encoded)
+    assert_merged(network.embed(encoded.disjoint_union()), colouring.elements)
+    assert_merged(values, colouring.structures)
+
+    representatives, _ = spread(values, colouring.structures)
+    gaps = (representatives - representatives.T).abs() > TOLERANCE * values.abs().max()
+    pairs = len(gaps) * (len(gaps) - 1)
+    assert gaps.sum() >= 0.99 * pairs
+
+
+@torch.no_grad()
+def test_a_network_of_some_relations_sees_no_others():
+    structures = expand(domain_text("gripper"), DOMAINS["gripper"].problem(random.Random(0), 2), 1000).structures()
+    encoded = Plain()(structures)
+    relations = [encoded.signature["carry"]]
+    colouring = refine(encoded, 2, relations=["carry"])
+    network = ValueNetwork.seeded(relations, ModelConfig(dim=8, layers=2), 1).double()
+    assert_merged(network(encoded), colouring.structures)
+    assert 1 < colouring.classes[-1] < refine(encoded, 2).classes[-1]
