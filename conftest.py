@@ -33,9 +33,13 @@ def example_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("example")
     write_problems(folder / "gripper", "gripper", [1, 2, 3], 0)
-    (folder / "problem.pddl").write_text(DOMAINS["gripper"].problem(random.Random(0), 3), encoding="utf-8")
-    settings = {"steps": 60, "batch": 16, "validate_every": 30, "learning_rate": 0.01}
-    result = train(folder / "gripper", folder / "run", preset="small", model={"dim": 8, "layers": 4}, settings=settings)
+    (folder / "problem.pddl").write_text(
+        DOMAINS["gripper"].problem(random.Random(0), 2, start="classic"), encoding="utf-8"
+    )
+    settings = {"steps": 200, "batch": 16, "validate_every": 20, "learning_rate": 0.003}
+    result = train(
+        folder / "gripper", folder / "run", preset="small", model={"dim": 16, "layers": 6}, settings=settings
+    )
     result.model_path.rename(folder / "model.safetensors")
     return folder
 

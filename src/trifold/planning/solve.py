@@ -21,11 +21,12 @@ def solve(
 ) -> Trajectory:
     """Follow the policy as `follow_policy` does; its plan is called solved only if it replays to the goal.
 
-    >>> from trifold.pddl import load_domain, load_problem
-    >>> problem = load_problem(load_domain("gripper/domain.pddl"), "problem.pddl")
-    >>> found = solve(problem, lambda states: [float(not problem.is_goal(state)) for state in states])
+    >>> from trifold.model import Model
+    >>> from trifold.pddl import load_problem
+    >>> model = Model.load("model.safetensors")
+    >>> found = solve(load_problem(model.domain, "problem.pddl"), model.values)
     >>> found.outcome.value, len(found.actions)
-    ('solved', 1)
+    ('solved', 5)
     """
     trajectory = follow_policy(problem, values, max_steps=max_steps, strict=strict, timeout=timeout, on_step=on_step)
     if trajectory.outcome is Outcome.SOLVED and not replay(problem, trajectory.actions):

@@ -1,0 +1,160 @@
+"""Batches in arrays of fixed size, so that one captured graph serves them all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from trifold.structures import READOUT, DisjointUnion, Relation, Structures
+
+BLOCK = 64
+"""Atoms or elements in a tile."""
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """How much a batch may hold: atoms of each relation, multiples of ``BLOCK``, and elements.
+
+    The last element is nobody's: unused rows point to it.
+    """
+
+    relations: tuple[Relation, ...]
+    atoms: tuple[int, ...]
+    elements: int
+
+    @classmethod
+    def of(cls, relations: Sequence[Relation], atoms: Sequence[int], elements: int) -> Capacity:
+        """The least capacity for so many atoms and elements."""
+        rounded = tuple(-(-count // BLOCK) * BLOCK for count in atoms)
+        return cls(tuple(relations), rounded, -(-(elements + 1) // BLOCK) * BLOCK)
+
+    @cached_property
+    def first_rows(self) -> list[int]:
+        """The first row of each relation, and after the last one the number of rows."""
+        firsts = [0]
+        for (_, arity), atoms in zip(self.relations, self.atoms, strict=True):
+            firsts.append(firsts[-1] + arity * atoms)
+        return firsts
+
+    @property
+    def rows(self) -> int:
+        return self.first_rows[-1]
+
+    def tiles(self, dim: int) -> list[list[int]]:
+        """What each tile is: see ``kernels``. Weights are packed relation after relation, biases likewise."""
+        found, w, b = [], 0, 0
+        for r, ((_, m), atoms) in enumerate(zip(self.relations, self.atoms, strict=True)):
+            for atom in range(0, atoms, BLOCK):
+                found += [[self.first_rows[r] + atom * m, m, j, w, b, atom, r, m] for j in range(m)]
+            w, b = w + (m * dim) ** 2, b + m * dim
+        return found
+
+    def blocks(self, dim: int) -> list[list[int]]:
+        """The blocks of all weights: see ``kernels.weight_gradient``."""
+        found, w, b = [], 0, 0
+        for r, (_, m) in enumerate(self.relations):
+            found += [[self.first_rows[r], m, j, w, b, i, r, m] for j in range(m) for i in range(m)]
+            w, b = w + (m * dim) ** 2, b + m * dim
+        return found
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A batch in arrays of fixed size.
+
+    gather   (rows,) int32: the element of each row
+    counts   (relations + 1,) int32: atoms of each relation, and elements
+    starts   (elements + 1,) int32: where the rows of each element begin in ``order``
+    order    (rows,) int32: the rows sorted by element
+    """
+
+    capacity: Capacity
+    gather: Tensor
+    counts: Tensor
+    starts: Tensor
+    order: Tensor
+
+    @classmethod
+    def of(cls, union: DisjointUnion, capacity: Capacity) -> Layout:
+        """Lay a disjoint union out; it must fit."""
+        device, nobody = union.arguments.device, capacity.elements - 1
+        atoms = [union.atoms(name) for name, _ in capacity.relations]
+        counts = [len(rows) for rows in atoms]
+        fits = all(count <= most for count, most in zip(counts, capacity.atoms, strict=True))
+        if not fits or union.elements > nobody:
+            raise ValueError(f"a batch of {counts} atoms and {union.elements} elements exceeds {capacity}")
+        gather = torch.full((capacity.rows,), nobody, dtype=torch.int64, device=device)
+        for rows, first in zip(atoms, capacity.first_rows, strict=False):
+            gather[first : first + rows.numel()] = rows.reshape(-1)
+        return cls.build(capacity, gather, torch.tensor([*counts, union.elements], device=device))
+
+    @classmethod
+    def build(cls, capacity: Capacity, gather: Tensor, counts: Tensor) -> Layout:
+        """Sort the rows by element. No number is read back, so that it can be captured."""
+        elements, order = torch.sort(gather, stable=True)
+        bounds = torch.arange(capacity.elements, device=gather.device)
+        starts = torch.searchsorted(elements, bounds)
+        starts = torch.cat([starts, starts[-1:]])  # nobody's rows are never reduced
+        return cls(capacity, *(tensor.to(torch.int32) for tensor in (gather, counts, starts, order)))
+
+
+class Batcher:
+    """Mini-batches of resident structures, laid out on their device in arrays of fixed size.
+
+    Every step is an array operation of fixed shape: nothing is read back, so it can be captured with the training step.
+    What exceeds the capacity is left out; ``Batcher.overflow`` of a batch says whether that happened.
+    """
+
+    def __init__(self, structures: Structures, capacity: Capacity, readouts: int) -> None:
+        self.structures, self.capacity, self.readouts = structures, capacity, readouts
+        device = structures.device
+        relations = (*capacity.relations, Relation(READOUT, 1))
+        atoms = torch.tensor([*capacity.atoms, readouts], device=device)
+        self.index = torch.tensor([structures.signature.index(name) for name, _ in relations], device=device)
+        self.arity = torch.tensor([arity for _, arity in relations], device=device)
+        self.limits = atoms
+        self.base = torch.cumsum(atoms, 0) - atoms  # the first slot of each relation; a slot holds an atom
+        self.relation = torch.repeat_interleave(torch.arange(len(relations), device=device), atoms)
+        self.slots = torch.arange(len(self.relation), device=device)
+        rows = self.arity[self.relation]
+        self.slot = torch.repeat_interleave(self.slots, rows)  # of each row
+        self.place = torch.arange(len(self.slot), device=device) - torch.repeat_interleave(
+            torch.cumsum(rows, 0) - rows, rows
+        )
+        self.counts = structures.atom_counts[self.index].to(torch.int64)  # (relations, structures)
+        self.starts = structures.block_starts[self.index]
+
+    def __call__(self, indices: Tensor) -> tuple[Layout, Tensor, Tensor]:
+        """The layout of these structures, the elements that are read out and the structure of each.
+
+        Shapes: indices (batch,) → layout, (readouts,), (readouts,); unused readouts belong to structure ``batch``.
+        """
+        batch, nobody = len(indices), self.capacity.elements - 1
+        counts, starts = self.counts[:, indices], self.starts[:, indices].reshape(-1)
+        ends = torch.cumsum(counts, 1)
+        # Ends shifted by the first slot of their relation ascend, so one search finds the block of every slot.
+        block = torch.searchsorted((ends + self.base[:, None]).reshape(-1), self.slots, right=True)
+        used = block // batch == self.relation
+        block = torch.where(used, block, 0)
+        before = (ends - counts).reshape(-1)[block]
+        source = starts[block] + (self.slots - self.base[self.relation] - before) * self.arity[self.relation]
+        sizes = self.structures.element_counts[indices]
+        offsets = (torch.cumsum(sizes, 0) - sizes)[block % batch]
+
+        source = torch.where(used, source, 0)[self.slot] + self.place
+        elements = self.structures.arguments[source].to(torch.int64) + offsets[self.slot]
+        elements = torch.where(used[self.slot], elements, nobody)
+        rows = self.capacity.rows
+        totals = torch.minimum(ends[:, -1], self.limits)
+        layout = Layout.build(self.capacity, elements[:rows], torch.cat([totals[:-1], sizes.sum()[None]]))
+        owners = torch.where(used, block % batch, batch)[len(self.slots) - self.readouts :]
+        return layout, elements[rows:], owners
+
+    def overflow(self, indices: Tensor) -> Tensor:
+        """Whether these structures exceed the capacity."""
+        over = self.counts[:, indices].sum(1) > self.limits
+        return over.any() | (self.structures.element_counts[indices].sum() >= self.capacity.elements)

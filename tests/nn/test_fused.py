@@ -1,0 +1,107 @@
+"""The kernels compute Algorithm 1 and its gradients; without a GPU, Triton's interpreter runs them."""
+
+from __future__ import annotations
+
+import copy
+import os
+
+import pytest
+import torch
+
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are imported
+
+from oracles import from_naive, random_structures
+from trifold.encoders import Pairs, Plain
+from trifold.nn import RGNN
+from trifold.nn.fused import FusedRGNN
+from trifold.nn.layout import Batcher, Capacity, Layout
+from trifold.structures import READOUT, Relation
+
+pytest.importorskip("triton")
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's, of lanes that are masked out
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+CASES = {
+    "no atoms": (Plain(), [(2, set())]),
+    "one atom of one object": (Pairs(1), [(1, {("red", (0,))})]),
+    "a ternary relation over pairs": (Pairs(0), [(3, {("triple", (0, 1, 2)), ("edge", (2, 2))}), (2, {("red", (1,))})]),
+    "many triangles on one pair": (Pairs(1), [(9, {("edge", (0, o)) for o in range(9)})]),
+}
+
+
+def senders(structures):
+    return [relation for relation in structures.signature if relation.name != READOUT]
+
+
+def gradients(values, weights, parameters):
+    found = torch.autograd.grad((values * weights).sum(), parameters, allow_unused=True)
+    return [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, found, strict=True)]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_outputs_and_gradients_equal_the_reference_in_double_precision(case):
+    encoder, naive = CASES[case]
+    structures = encoder(from_naive(naive)).to(DEVICE)
+    union = structures.disjoint_union()
+    relations = [*senders(structures), Relation("unseen", 2)]
+    torch.manual_seed(0)
+    network = RGNN(relations, 16, 2).to(DEVICE)
+    exact = copy.deepcopy(network).double()
+    capacity = Capacity.of(relations, [len(union.atoms(name)) for name, _ in relations], union.elements)
+    found = FusedRGNN(network, capacity, "float32")(Layout.of(union, capacity))[: union.elements]
+    expected = exact(union)
+    torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=1e-5)
+    weights = torch.randn_like(found)
+    left = gradients(found, weights, list(network.parameters()))
+    right = gradients(expected, weights.double(), list(exact.parameters()))
+    error = sum(((a.double() - b) ** 2).sum() for a, b in zip(left, right, strict=True)).sqrt()
+    size = sum((b**2).sum() for b in right).sqrt()
+    assert error <= 1e-5 * size
+
+
+def test_initial_embeddings_enter_and_have_gradients():
+    structures = Plain()(from_naive([(3, {("edge", (0, 1))})])).to(DEVICE)
+    union = structures.disjoint_union()
+    relations = senders(structures)
+    network = RGNN(relations, 16, 1).to(DEVICE)
+    capacity = Capacity.of(relations, [len(union.atoms(name)) for name, _ in relations], union.elements)
+    fused, layout = FusedRGNN(network, capacity, "float32"), Layout.of(union, capacity)
+    start = torch.randn(capacity.elements, 16, device=DEVICE, requires_grad=True)
+    result = fused(layout, start)
+    (gradient,) = torch.autograd.grad(result[:3].sum(), start)
+    step, place = 1e-2, torch.zeros_like(start)
+    place[1, 3] = step
+    difference = (fused(layout, start + place) - fused(layout, start - place))[:3].sum() / (2 * step)
+    torch.testing.assert_close(difference, gradient[1, 3], rtol=1e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize("encoder", [Plain(), Pairs(0), Pairs(1)], ids=lambda encoder: encoder.label)
+def test_batches_of_fixed_size_hold_what_batches_hold(encoder):
+    structures = encoder(from_naive(random_structures(9, objects=6, atoms=5, seed=2))).to(DEVICE)
+    relations = senders(structures)
+    for chosen in ([0], [3, 1, 3], [8, 7, 6, 5, 0]):
+        indices = torch.tensor(chosen, device=DEVICE)
+        union = structures.take(indices).disjoint_union()
+        atoms = [len(union.atoms(name)) for name, _ in relations]
+        capacity = Capacity.of(relations, [count + 3 for count in atoms], union.elements + 5)
+        expected = Layout.of(union, capacity)
+        batcher = Batcher(structures, capacity, readouts=50)
+        found, readout, owners = batcher(indices)
+        for name in ("gather", "counts", "starts", "order"):
+            assert torch.equal(getattr(found, name), getattr(expected, name))
+        elements, structure = union.readout()
+        count = len(elements)
+        assert torch.equal(readout[:count], elements) and torch.equal(owners[:count], structure)
+        assert (owners[count:] == len(chosen)).all() and (readout[count:] == capacity.elements - 1).all()
+        assert not batcher.overflow(indices)
+        assert batcher.overflow(indices.repeat(40))
+
+
+def test_what_does_not_fit_is_refused():
+    structures = Plain()(from_naive([(3, {("edge", (0, 1))})]))
+    union, relations = structures.disjoint_union(), senders(structures)
+    with pytest.raises(ValueError, match="exceeds"):
+        Layout.of(union, Capacity.of(relations, [0] * len(relations), 3))
+    with pytest.raises(ValueError, match="a dimension of 16, 32, 64 or 128, not 24"):
+        FusedRGNN(RGNN(relations, 24, 1), Capacity.of(relations, [4] * len(relations), 3))
