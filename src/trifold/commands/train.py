@@ -40,6 +40,14 @@ class PresetName(StrEnum):
     SMALL = "small"
 
 
+class Kernels(StrEnum):
+    """One of `trifold.training.step.KERNELS`."""
+
+    AUTO = "auto"
+    REFERENCE = "reference"
+    FUSED = "fused"
+
+
 class DeadEnds(StrEnum):
     """One of `trifold.data.DEAD_ENDS`."""
 
@@ -88,6 +96,10 @@ def train(
     dead_ends: Annotated[
         DeadEnds, typer.Option("--dead-ends", help="keep: with a target one above the largest V*; drop: leave out.")
     ] = DeadEnds.KEEP,
+    kernels: Annotated[
+        Kernels,
+        typer.Option("--kernels", help="fused: Triton kernels in a CUDA graph; auto: fused on CUDA."),
+    ] = Kernels.AUTO,
     max_states: MaxStates = 10_000_000,
     keep: Keep = 200_000,
     timeout: Timeout = 300.0,
@@ -139,6 +151,7 @@ def train(
                         "seed": seed,
                         "seeds": seeds,
                         "dead_ends": dead_ends.value,
+                        "kernels": kernels.value,
                     },
                     device=device,
                     workers=workers,

@@ -17,6 +17,7 @@ from trifold.model import Model
 from trifold.training.run import SeedFolder, TrainingState
 from trifold.training.sampler import BalancedSampler
 from trifold.training.settings import Settings
+from trifold.training.step import build_step, is_fused
 
 SAVE_SECONDS = 60.0
 """A run is saved at every validation, and at least this often: the most that a crash can cost."""
@@ -53,8 +54,10 @@ def train_model(
     save whole, and a step depends on the seed and its number alone, so a resumed run ends where an unbroken one ends.
     """
     network = model.network.train()
-    optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
+    fused = is_fused(model, data, settings.kernels)
+    optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, capturable=fused)
     state = folder.load(model, optimizer)
+    take_step = build_step(model, optimizer, data, settings.batch, fused=fused)
     sampler = BalancedSampler(data.targets, settings.batch, seed)
     sample = validation_sample(validation, settings)
     limit = settings.minutes * 60 if settings.minutes else float("inf")
@@ -65,12 +68,7 @@ def train_model(
     done = state.best is not None and (state.step >= settings.steps or state.seconds >= limit)
     while not done:
         if state.step < settings.steps:  # a run that ended before its first validation has only that to do
-            structures, targets = data.take(sampler.draw(state.step))
-            loss = (network(structures) - targets).abs().mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            total += loss.detach()
+            total += take_step(sampler.draw(state.step))
             state = replace(state, step=state.step + 1, since=state.since + 1)
 
         now = time.monotonic()
@@ -121,7 +119,7 @@ def validation_sample(validation: Dataset, settings: Settings) -> Tensor:
 def validation_loss(model: Model, validation: Dataset, sample: Tensor, batch: int) -> float:
     """The mean of |V* − V| over these states."""
     total = torch.zeros((), dtype=torch.float64, device=validation.targets.device)
-    for indices in sample.split(4 * batch):
+    for indices in sample.split(4 * batch if validation.targets.device.type == "cpu" else 512):
         structures, targets = validation.take(indices)
         total += (model.network(structures) - targets).abs().sum()
     return float(total) / len(sample)

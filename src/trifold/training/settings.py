@@ -7,6 +7,7 @@ from typing import Any
 
 from trifold.errors import TrifoldError
 from trifold.model import ModelConfig
+from trifold.training.step import KERNELS
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Settings:
     validate_every     steps between two looks at the validation loss
     validation_states  at most so many states are looked at then: a fixed sample, drawn with the seed
     dead_ends          "keep": with a target one above the largest V* of the data; "drop": leave them out
+    kernels            "auto", "reference" or "fused": see ``step``; the same function, another speed
     seed               of the first model; further models count up from it
     seeds              how many models are trained; the one with the least validation loss is kept
     """
@@ -31,6 +33,7 @@ class Settings:
     validate_every: int = 1_000
     validation_states: int = 2_000
     dead_ends: str = "keep"
+    kernels: str = "auto"
     seed: int = 0
     seeds: int = 1
 
@@ -38,6 +41,8 @@ class Settings:
         for name in ("steps", "batch", "learning_rate", "validate_every", "validation_states", "seeds"):
             if getattr(self, name) <= 0:
                 raise TrifoldError(f"{name} must be positive, not {getattr(self, name)}")
+        if self.kernels not in KERNELS:
+            raise TrifoldError(f"kernels are {', '.join(KERNELS)}, not {self.kernels!r}")
         if self.minutes is not None and self.minutes <= 0:
             raise TrifoldError(f"minutes must be positive, not {self.minutes}")
         if not 0 <= self.seed < 2**32:

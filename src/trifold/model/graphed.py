@@ -1,0 +1,89 @@
+"""The training step by kernels: batch, forward, loss, backward and optimizer as one captured CUDA graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from trifold.model.model import Model
+from trifold.nn import RGNN
+from trifold.nn.fused import FusedRGNN
+from trifold.nn.layout import Batcher, Capacity
+from trifold.structures import READOUT, Structures
+
+DIMENSIONS = (16, 32, 64, 128)
+
+
+def why_not_fused(model: Model) -> str | None:
+    """Why the kernels cannot train a model where it is, or None if they can."""
+    if model.device.type != "cuda":
+        return f"they run on CUDA, not on {model.device.type}"
+    if model.config.network != "rgnn" or model.config.encoder == "oblivious":
+        return f"there are none for {model.name} yet"
+    if model.config.dim not in DIMENSIONS:
+        return f"they need a dimension of 16, 32, 64 or 128, not {model.config.dim}"
+    return None
+
+
+def capture_step(
+    model: Model, optimizer: torch.optim.Optimizer, structures: Structures, targets: Tensor, batch: int
+) -> Callable[[Tensor], Tensor | None]:
+    """Capture the step on resident encoded structures: indices of a batch → its loss, after the optimizer has stepped.
+
+    A batch beyond the capacity, which a few in a million are, is not stepped: the result is None.
+    """
+    network, embed = model.network, model.network.embed
+    assert isinstance(embed, RGNN)
+    relations = embed.relations
+    names = [*(name for name, _ in relations), READOUT]
+    counts = structures.atom_counts[[structures.signature.index(name) for name in names]].double()
+    sizes = torch.cat([counts, structures.element_counts.double()[None]])
+    likely = sizes.mean(1) * batch + 8 * sizes.std(1, correction=0) * batch**0.5 + 8
+    *atoms, readouts, elements = torch.minimum(likely, sizes.max(1).values * batch).ceil().long().tolist()
+    capacity = Capacity.of(relations, atoms, elements)
+    batcher = Batcher(structures, capacity, readouts)
+    fused = FusedRGNN(embed, capacity)
+    parameters = list(network.parameters())
+    chosen = torch.zeros(batch, dtype=torch.int64, device=structures.device)
+
+    def step() -> Tensor:
+        layout, readout, owners = batcher(chosen)
+        f = fused(layout)
+        sums = f.new_zeros((batch + 1, f.shape[1])).index_add(0, owners, f[readout])[:batch]
+        loss = (network.readout.mlp(sums).squeeze(1) - targets[chosen]).abs().mean()
+        for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
+            parameter.grad = gradient
+        optimizer.step()
+        return loss.detach()
+
+    # Kernels are compiled and the optimizer's state is made before the capture; then all is as it was.
+    weights = [parameter.detach().clone() for parameter in parameters]
+    moments = {p: {name: value.clone() for name, value in state.items()} for p, state in optimizer.state.items()}
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(2):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    with torch.no_grad():
+        for parameter, weight in zip(parameters, weights, strict=True):
+            parameter.copy_(weight)
+            for name, value in optimizer.state[parameter].items():
+                value.copy_(moments[parameter][name]) if parameter in moments else value.zero_()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = step()
+
+    limits = torch.tensor([*capacity.atoms, readouts, capacity.elements - 1])
+    host = sizes.long().cpu()
+
+    def replay(indices: Tensor, kept: object = step) -> Tensor | None:  # the graph reads what the step holds
+        if (host[:, indices].sum(1) > limits).any():
+            return None
+        chosen.copy_(indices.pin_memory(), non_blocking=True)
+        graph.replay()
+        return result.clone()
+
+    return replay

@@ -1,0 +1,50 @@
+"""The step that training repeats: by the reference, or by kernels where they can run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from trifold.data import Dataset
+from trifold.errors import TrifoldError
+from trifold.model import Model
+from trifold.model.graphed import capture_step, why_not_fused
+
+KERNELS = ("auto", "reference", "fused")
+"""auto is fused where it can run, on CUDA, and the reference elsewhere."""
+
+
+def is_fused(model: Model, data: Dataset, kernels: str) -> bool:
+    """Whether a training runs by kernels; raises if they are asked for and cannot run."""
+    reason = why_not_fused(model)
+    if reason is None and data.encoder is not None:
+        reason = "the encoded states do not fit on the device"
+    if kernels == "fused" and reason:
+        raise TrifoldError(f"the fused kernels cannot train this: {reason}", remedy="use --kernels reference")
+    return kernels != "reference" and reason is None
+
+
+def build_step(
+    model: Model, optimizer: torch.optim.Optimizer, data: Dataset, batch: int, *, fused: bool
+) -> Callable[[Tensor], Tensor]:
+    """Indices of a batch → its loss, after the optimizer has stepped on the mean of |V* − V|."""
+
+    def reference(indices: Tensor) -> Tensor:
+        structures, targets = data.take(indices)
+        loss = (model.network(structures) - targets).abs().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    if not fused:
+        return reference
+    captured = capture_step(model, optimizer, data.structures, data.targets, batch)
+
+    def step(indices: Tensor) -> Tensor:
+        loss = captured(indices)
+        return reference(indices) if loss is None else loss
+
+    return step

@@ -1,0 +1,52 @@
+"""Training by kernels: refused where it cannot run; on a GPU it follows the reference."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from trifold.domains import write_problems
+from trifold.errors import TrifoldError
+from trifold.training import resume, train
+from trifold.training.run import RunFolder
+
+SETTINGS = {"steps": 60, "validate_every": 20, "batch": 16, "learning_rate": 1e-3}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("gripper")
+    write_problems(path, "gripper", [1, 2, 3, 4], 0)
+    write_problems(path, "gripper", [5], 0, split="validation")
+    return path
+
+
+def test_kernels_are_refused_on_a_cpu_with_the_reason(folder, tmp_path):
+    with pytest.raises(TrifoldError, match=r"cannot train this: they run on CUDA(.|\n)*--kernels reference"):
+        train(folder, tmp_path / "run", preset="small", settings={"kernels": "fused"}, device="cpu")
+    with pytest.raises(TrifoldError, match="kernels are auto, reference, fused, not 'magic'"):
+        train(folder, tmp_path / "other", preset="small", settings={"kernels": "magic"}, device="cpu")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.parametrize("model", [{"t": 1}, {"encoder": "plain"}, {"encoder": "compositions"}], ids=str)
+def test_training_by_kernels_follows_the_reference(folder, tmp_path, model):
+    """The first losses agree closely; a resumed run goes on as an unbroken one."""
+    sizes = {"dim": 32, "layers": 6} | model
+    losses = {}
+    for kernels in ("reference", "fused"):
+        run = tmp_path / kernels
+        train(folder, run, preset="small", model=sizes, settings=SETTINGS | {"kernels": kernels}, device="cuda")
+        losses[kernels] = [line["loss"] for line in RunFolder(run).seed(0).metrics()]
+    assert losses["fused"] == pytest.approx(losses["reference"], rel=0.1)
+    broken = tmp_path / "broken"
+    train(
+        folder,
+        broken,
+        preset="small",
+        model=sizes,
+        settings=SETTINGS | {"kernels": "fused", "steps": 40},
+        device="cuda",
+    )
+    resume(broken, steps=60)
+    assert [line["loss"] for line in RunFolder(broken).seed(0).metrics()] == pytest.approx(losses["fused"], rel=0.05)
