@@ -96,6 +96,10 @@ def train(
     dead_ends: Annotated[
         DeadEnds, typer.Option("--dead-ends", help="keep: with a target one above the largest V*; drop: leave out.")
     ] = DeadEnds.KEEP,
+    merge: Annotated[
+        bool,
+        typer.Option("--merge", help="Keep one of the states that the network cannot tell apart, with their weight."),
+    ] = False,
     kernels: Annotated[
         Kernels,
         typer.Option("--kernels", help="fused: Triton kernels in a CUDA graph; auto: fused on CUDA."),
@@ -151,6 +155,7 @@ def train(
                         "seed": seed,
                         "seeds": seeds,
                         "dead_ends": dead_ends.value,
+                        "merge": merge,
                         "kernels": kernels.value,
                     },
                     device=device,
@@ -240,6 +245,12 @@ def _show(quiet: bool) -> Iterator[Watcher | None]:
                 reason = f" ({item.message})" if item.message else ""
                 known = "; known from before, other limits would try again" if item.cached else ""
                 self.line(f"left out {item.path.name}: {item.outcome}{reason}{known}")
+
+        def encoding(self, done: int, states: int) -> None:
+            if self.task is None or bar.tasks[-1].description != "encoding" or bar.tasks[-1].total != states:
+                self.start("encoding", states)
+            assert self.task is not None
+            bar.update(self.task, completed=done)
 
         def prepared(self, summary: dict[str, Any]) -> None:
             dead, target = summary["dead_ends"], summary["dead_end_target"]

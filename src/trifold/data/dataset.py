@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -11,12 +11,15 @@ from torch import Tensor
 from trifold.encoders import Encoder, encode_chunks
 from trifold.errors import TrifoldError
 from trifold.pddl.state_space import StateSpace
-from trifold.structures import Structures, concatenate
+from trifold.structures import MARK, Structures, concatenate
 
 DEAD_ENDS = ("keep", "drop")
 """What becomes of states without a plan: kept with a target above every finite one, or dropped."""
 
 CHUNK_ROWS = 2**22
+
+MAX_GIB = {"cpu": 0.5, "cuda": 16.0}
+"""How much encoded data is kept. On a CPU a step takes far longer than encoding its batch: there is little to gain."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +29,14 @@ class Dataset:
     structures   of all states: encoded, or plain if the encoded ones would not fit into memory
     encoder      what ``take`` has still to apply, or None
     targets      (states,) float32: V*, or for a dead end the capped target
-    atom_counts  how many atoms of each encoded relation the data has
+    weights      (states,) int64: how many states each stands for: 1, unless some were merged
+    atom_counts  how many atoms of each encoded relation the data has, before any were merged
     """
 
     structures: Structures
     encoder: Encoder | None
     targets: Tensor
+    weights: Tensor
     atom_counts: dict[str, int]
 
     @classmethod
@@ -41,14 +46,18 @@ class Dataset:
         encoder: Encoder,
         *,
         dead_end_target: float | None,
-        max_gib: float = 4.0,
+        max_gib: float | None = None,
         device: torch.device | str = "cpu",
+        on_progress: Callable[[int, int], None] | None = None,
     ) -> Dataset:
         """Encode the states of these spaces; ``dead_end_target`` None drops the dead ends.
 
-        Encoded structures stay on the device up to ``max_gib``. Beyond that the plain ones stay, often a hundred
-        times smaller, and each mini-batch is encoded when it is taken.
+        Encoded structures stay on the device up to ``max_gib``, by default ``MAX_GIB`` of it. Beyond that the plain
+        ones stay, often a hundred times smaller, and each mini-batch is encoded when it is taken. ``on_progress`` is
+        called with how many of the states are encoded.
         """
+        if max_gib is None:
+            max_gib = MAX_GIB["cpu" if torch.device(device).type == "cpu" else "cuda"]
         parts, targets = [], []
         for space in spaces:
             distances = torch.from_numpy(space.distances).to(torch.float32)
@@ -59,24 +68,30 @@ class Dataset:
             targets.append(distances[kept])
         if not parts or not sum(len(part) for part in parts):
             raise TrifoldError("there are no labelled states", remedy="add problems that can be solved and expanded")
-        plain = concatenate(parts)
+        plain = concatenate(parts).to(device)  # encoded where it is used
 
-        resident: list[Structures] | None = []
-        size, counts = 0, torch.zeros(len(encoder.signature(plain.signature)), dtype=torch.int64)
+        resident: list[Structures] = []
+        encoded, size = 0, 0
         for chunk in encode_chunks(encoder, plain, CHUNK_ROWS):
-            counts += chunk.atom_counts.sum(1)
-            size += chunk.nbytes
-            if resident is not None:
-                # Which pair an element is matters to a reader, not to a network.
-                resident.append(replace(chunk, pairs=None))
+            # Which pair an element is matters to a reader, not to a network.
+            resident.append(replace(chunk, pairs=None))
+            encoded, size = encoded + len(chunk), size + resident[-1].nbytes
+            if on_progress is not None:
+                on_progress(encoded, len(plain))
             if size > max_gib * 2**30:
-                resident = None
+                break
+        fits = size <= max_gib * 2**30
         names = encoder.signature(plain.signature).names
+        counts = sum(chunk.atom_counts.sum(1) for chunk in resident).tolist()  # type: ignore[union-attr]
+        if not fits:  # of the state's own relations all atoms count, of what the encoder adds those that were met
+            own = dict(zip(plain.signature.names, plain.atom_counts.sum(1).tolist(), strict=True))
+            counts = [max(met, own.get(name.removesuffix(MARK), 0)) for name, met in zip(names, counts, strict=True)]
         return cls(
-            (plain if resident is None else concatenate(resident)).to(device),
-            encoder if resident is None else None,
+            concatenate(resident) if fits else plain,
+            None if fits else encoder,
             torch.cat(targets).to(device),
-            dict(zip(names, counts.tolist(), strict=True)),
+            torch.ones(len(plain), dtype=torch.int64, device=device),
+            dict(zip(names, counts, strict=True)),
         )
 
     def __len__(self) -> int:
@@ -86,6 +101,11 @@ class Dataset:
         """The encoded structures and the targets of these states: a mini-batch."""
         batch = self.structures.take(indices)
         return (batch if self.encoder is None else self.encoder(batch)), self.targets[indices.to(self.targets.device)]
+
+    def keep(self, indices: Tensor, weights: Tensor) -> Dataset:
+        """These states alone, each of which stands for so many."""
+        indices, weights = indices.to(self.targets.device), weights.to(self.targets.device)
+        return replace(self, structures=self.structures.take(indices), targets=self.targets[indices], weights=weights)
 
 
 def dead_end_target(spaces: Sequence[StateSpace], choice: str) -> float | None:

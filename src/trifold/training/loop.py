@@ -58,7 +58,7 @@ def train_model(
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, capturable=fused)
     state = folder.load(model, optimizer)
     take_step = build_step(model, optimizer, data, settings.batch, fused=fused)
-    sampler = BalancedSampler(data.targets, settings.batch, seed)
+    sampler = BalancedSampler(data.targets, settings.batch, seed, data.weights)
     sample = validation_sample(validation, settings)
     limit = settings.minutes * 60 if settings.minutes else float("inf")
 

@@ -11,7 +11,8 @@ class BalancedSampler:
     """Draws the states of each training step, by the paper's rule: a batch holds as many distinct V* as it can.
 
     With at least ``batch`` distinct values in the data, each batch has ``batch`` different ones, drawn at random; with
-    fewer, it has all of them equally often, up to one. Within a value, a state is drawn uniformly.
+    fewer, it has all of them equally often, up to one. Within a value, a state is drawn by its weight: uniformly, if
+    none is given.
 
     The batch of a step depends on the seed and the step alone, so that a resumed run needs no generator's state.
 
@@ -20,11 +21,16 @@ class BalancedSampler:
     [0.0, 1.0, 2.0]
     """
 
-    def __init__(self, targets: Tensor, batch: int, seed: int) -> None:
+    def __init__(self, targets: Tensor, batch: int, seed: int, weights: Tensor | None = None) -> None:
         self.targets = targets.cpu()
         self.batch, self.seed = batch, seed
         self.order = torch.argsort(self.targets, stable=True)
-        _, self.counts = torch.unique_consecutive(self.targets[self.order], return_counts=True)
+        weights = torch.ones_like(self.order) if weights is None else weights.cpu()[self.order]
+        self.ends = torch.cumsum(
+            weights, 0
+        )  # of each state, where states lie end to end by value, as long as they weigh
+        _, value = torch.unique_consecutive(self.targets[self.order], return_inverse=True)
+        self.counts = torch.zeros(int(value[-1]) + 1, dtype=torch.int64).index_add_(0, value, weights)
         self.starts = torch.cumsum(self.counts, 0) - self.counts
 
     def draw(self, step: int) -> Tensor:
@@ -36,4 +42,4 @@ class BalancedSampler:
         chosen = torch.from_numpy(np.concatenate([generator.permutation(values) for _ in range(rounds)])[: self.batch])
         shares = torch.from_numpy(generator.random(self.batch))
         within = (shares * self.counts[chosen]).to(torch.int64)
-        return self.order[self.starts[chosen] + within]
+        return self.order[torch.searchsorted(self.ends, self.starts[chosen] + within, right=True)]

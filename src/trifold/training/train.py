@@ -17,6 +17,7 @@ from trifold.files import write_whole
 from trifold.model import Model, ModelConfig, choose_device
 from trifold.training.environment import describe_environment
 from trifold.training.loop import Progress, train_model
+from trifold.training.merge import merge_states
 from trifold.training.plot import plot_curves
 from trifold.training.run import RunFolder
 from trifold.training.settings import PRESETS, Settings
@@ -43,6 +44,8 @@ class Watcher:
     def labelling(self, problems: int) -> None: ...
 
     def labelled(self, item: Labelled) -> None: ...
+
+    def encoding(self, done: int, states: int) -> None: ...
 
     def prepared(self, summary: dict[str, Any]) -> None: ...
 
@@ -149,7 +152,12 @@ def _run(
     encoder = config.build_encoder()
     spaces = [[item.space for item in items if item.space is not None] for items in (training, validation)]
     target = dead_end_target(spaces[0], settings.dead_ends)
-    data, held_out = (Dataset.build(part, encoder, dead_end_target=target, device=content["device"]) for part in spaces)
+    data, held_out = (
+        Dataset.build(part, encoder, dead_end_target=target, device=content["device"], on_progress=watcher.encoding)
+        for part in spaces
+    )
+    if settings.merge:
+        data = merge_states(data, config)
     summary = describe_data(domain_text, labelled, training, validation, target, data, held_out)
     if (folder.path / "data.json").exists() and folder.read("data.json")["hash"] != summary["hash"]:
         raise TrifoldError(
@@ -202,7 +210,8 @@ def describe_data(
     return {
         "hash": digest.hexdigest(),
         "problems": len(training),
-        "states": len(data),
+        "states": int(data.weights.sum()),
+        "inputs": len(data),  # fewer than states if they were merged
         "dead_ends": sum(item.dead_ends for item in training),
         "dead_end_target": target,
         "largest_value": max(item.max_distance for item in training),
