@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "planning": {"errors", "files", "pddl"},
     "training": {"errors", "files", "data", "model", "planning", "wl"},
     "evaluation": {"errors", "files", "model", "planning", "pddl"},
-    "analysis": {"errors", "data", "model", "wl", "encoders", "nn"},
+    "analysis": {"errors", "structures", "data", "model", "wl", "encoders", "nn"},
     "__main__": {"commands"},
 }
 MAY_IMPORT_ALL = {"__init__", "commands"}

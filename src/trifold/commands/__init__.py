@@ -10,6 +10,7 @@ import typer
 
 from trifold.commands.domains import domains
 from trifold.commands.evaluate import evaluate
+from trifold.commands.expressivity import expressivity
 from trifold.commands.generate import app as generate
 from trifold.commands.label import label
 from trifold.commands.reference import reference
@@ -27,7 +28,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # or [t] would be read as markup
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (domains, label, train, solve, evaluate, reference, table):
+for command in (domains, label, expressivity, train, solve, evaluate, reference, table):
     app.command()(command)
 app.add_typer(generate)
 

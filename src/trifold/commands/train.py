@@ -259,6 +259,8 @@ def _show(quiet: bool) -> Iterator[Watcher | None]:
                 + (f", {dead:,} dead ends {'dropped' if target is None else f'with target {target:g}'}" if dead else "")
                 + f"; validation: {summary['validation_states']:,} states of {summary['validation_problems']} problems"
             )
+            if summary["inputs"] < summary["states"]:
+                self.line(f"merged {summary['states']:,} states into {summary['inputs']:,} of different colour or V*")
             if summary["shared"]:
                 self.line("there is one problem only: its states serve for training and for validation")
             if not summary["resident"]:

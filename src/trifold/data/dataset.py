@@ -18,7 +18,7 @@ DEAD_ENDS = ("keep", "drop")
 
 CHUNK_ROWS = 2**22
 
-MAX_GIB = {"cpu": 0.5, "cuda": 16.0}
+MAX_GIB = {"cpu": 0.125, "cuda": 16.0}
 """How much encoded data is kept. On a CPU a step takes far longer than encoding its batch: there is little to gain."""
 
 

@@ -21,7 +21,7 @@ class Settings:
     validate_every     steps between two looks at the validation loss
     validation_states  at most so many states are looked at then: a fixed sample, drawn with the seed
     dead_ends          "keep": with a target one above the largest V* of the data; "drop": leave them out
-    merge              keep one state for each colour and V*, with its weight: see ``merge``; the same loss, fewer states
+    merge              keep one state for each colour and V*, with its weight: see ``merge``; the loss is the same
     kernels            "auto", "reference" or "fused": see ``step``; the same function, another speed
     seed               of the first model; further models count up from it
     seeds              how many models are trained; the one with the least validation loss is kept

@@ -2,13 +2,16 @@
 
 from trifold.wl.conflicts import Conflicts, find_conflicts
 from trifold.wl.exact import refine_exactly
+from trifold.wl.folklore import FOLKLORE, add_compositions
 from trifold.wl.graphs import Graph, k_fwl, k_owl, one_wl, separated
 from trifold.wl.refinement import Colouring, digest, number_classes, refine
 
 __all__ = [
+    "FOLKLORE",
     "Colouring",
     "Conflicts",
     "Graph",
+    "add_compositions",
     "digest",
     "find_conflicts",
     "k_fwl",

@@ -1,0 +1,67 @@
+"""The architectures of the paper as colour refinements: what each one reads, and who hears of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from trifold.encoders import Compositions, Encoder, Marks, Oblivious, Pairs, Plain, encode_all
+from trifold.structures import Relation, Signature, Structures
+from trifold.wl import FOLKLORE, Colouring, add_compositions, refine
+
+
+@dataclass(frozen=True)
+class Folklore:
+    """S ↦ the marks of S and all compositions of pairs: 2-FWL.
+
+    It bounds the Edge Transformer, which reads the same marks and attends to the same triples, one message for each.
+
+    >>> state = Structures.build(Signature.of([("on", 2)]), [2], {"on": [[[0, 1]]]})
+    >>> Folklore()(state).signature.names
+    ('on@mark', '@object@mark', '@readout', '@composition')
+    """
+
+    @property
+    def label(self) -> str:
+        return "2-FWL (ET)"
+
+    def signature(self, objects: Signature) -> Signature:
+        return Signature((*Marks().signature(objects).relations, *(Relation(name, 3) for name in FOLKLORE)))
+
+    def message_rows(self, structures: Structures) -> Tensor:
+        return Marks().message_rows(structures)
+
+    def __call__(self, structures: Structures) -> Structures:
+        return add_compositions(Marks()(structures))
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """An architecture as far as colours know it: its encoder, and for some relations the only positions told."""
+
+    encoder: Encoder
+    receivers: Mapping[str, Collection[int]] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        return self.encoder.label
+
+    def colour(self, structures: Structures) -> Colouring:
+        """The classes of these structures after each round, to the fixed point."""
+        encoded = encode_all(self.encoder, structures)
+        marks = [relation.name for relation in encoded.signature if relation.is_mark]
+        return refine(encoded, None, marks=marks, receivers=self.receivers)
+
+
+ARCHITECTURES = (
+    Architecture(Plain()),
+    Architecture(Pairs(0)),
+    Architecture(Pairs(1)),
+    Architecture(Pairs(2)),
+    Architecture(Compositions()),
+    Architecture(Oblivious()),
+    Architecture(Folklore(), FOLKLORE),
+)
+"""R-GNN, R-GNN[0], [1], [2], R-GNN₂, 2-GNN and 2-FWL."""

@@ -1,0 +1,149 @@
+"""`trifold expressivity`: which architectures cannot represent V* on the states of small problems."""
+
+from __future__ import annotations
+
+import json as json_format
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trifold.commands.options import Json, Keep, MaxStates, Memory, Quiet, Seed, Timeout, Workers
+
+if TYPE_CHECKING:
+    from trifold.analysis import Depth, Expressivity, Finding, Witness
+    from trifold.data import Labelled
+
+MEANING = """\
+A conflict is a state that no network of that architecture and depth can tell from one with another V*. It rules the
+architecture out at that depth, whatever it is trained with. No conflict does not prove that the architecture can learn
+V* for problems of all sizes: in small problems much is told apart by accident, as every cell of a small grid is by its
+place in a chain of successors.
+"""
+
+
+def expressivity(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of domain and problems, as for `train`.")],
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="The most layers L to ask about.")] = 30,
+    states: Annotated[
+        int, typer.Option("--states", min=1, help="Colour so many states in all: of more a sample, even over V*.")
+    ] = 2_000,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw conflicts and errors over rounds: a PNG.")] = None,
+    max_states: MaxStates = 10_000_000,
+    keep: Keep = 200_000,
+    timeout: Timeout = 300.0,
+    memory: Memory = 4.0,
+    workers: Workers = None,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say which architectures of the paper are ruled out for a domain, by the states of its small problems.
+
+    The states are labelled with V* and coloured under R-GNN, R-GNN[0], [1], [2], R-GNN₂, 2-GNN and 2-FWL (the bound of
+    the Edge Transformer): no network with L layers tells apart what L rounds of colouring do not. Test problems are
+    not touched.
+    """
+    from trifold.analysis import compare_architectures, plot_expressivity
+    from trifold.data import LabelLimits, default_cache, label, read_folder
+    from trifold.files import write_whole
+
+    def say(text: str) -> None:
+        if not quiet:
+            typer.echo(text, err=True)
+
+    def tell_labelled(item: Labelled) -> None:
+        if item.space is None:
+            say(f"left out {item.path.name}: {item.outcome}, {item.message}")
+        elif not item.cached:
+            say(f"labelled {item.path.name}: {item.states:,} states")
+
+    files = read_folder(directory)
+    labelled = label(
+        files.domain,
+        [*files.training, *files.validation],
+        limits=LabelLimits(max_states, keep or None, timeout, memory),
+        workers=workers,
+        cache=default_cache(),
+        on_progress=tell_labelled,
+    )
+    result = compare_architectures(
+        labelled, rounds=rounds, states=states, seed=seed, on_progress=lambda name: say(f"colouring: {name}")
+    )
+    typer.echo(json_format.dumps(_plain(result), indent=2) if json else "\n".join(_report(result)))
+    if plot is not None:
+        write_whole(plot, plot_expressivity(result))
+        say(f"drawn: {plot}")
+
+
+def _plain(result: Expressivity) -> dict[str, Any]:
+    """The result for JSON, with what follows from it."""
+    content = asdict(result)
+    for finding, entry in zip(result.findings, content["findings"], strict=True):
+        entry |= {"ruled_out": finding.ruled_out, "enough_rounds": finding.enough_rounds}
+    return content | {"advice": [finding.architecture for finding in result.advice], "meaning": MEANING}
+
+
+def _report(result: Expressivity) -> Iterator[str]:
+    """The paragraphs of the text."""
+    head = f"{result.domain}: {result.states:,} states of {_count(result.problems, 'problem')}"
+    head += f", {_count(result.dead_ends, 'dead end')}"
+    if result.states < result.available:
+        head += f", sampled evenly over V* from {result.available:,}: conflicts are a lower bound"
+    yield f"{head}\n"
+    yield _table(result)
+    for name, reason in result.left_out.items():
+        yield f"{name} was left out: {reason}\n"
+    yield MEANING
+    yield _advice(result)
+    for finding in result.findings:
+        if finding.witness is not None:
+            yield _show_witness(finding, finding.witness)
+
+
+def _table(result: Expressivity) -> str:
+    """A row for each architecture and rounds; rounds that differ in nothing share one."""
+    from trifold.evaluation import aligned_text
+
+    def seen(depth: Depth) -> tuple[int, int, float]:
+        return depth.classes, depth.conflicts, depth.least_error
+
+    rows = [["Architecture", "Messages", "Rounds", "Classes", "Conflicts", "Least mean |V* − V|"]]
+    for finding in result.findings:
+        groups = [(same, list(depths)) for same, depths in groupby(finding.depths, seen)]
+        for number, ((classes, conflicts, error), depths) in enumerate(groups):
+            first, last = depths[0].rounds, depths[-1].rounds
+            if number == len(groups) - 1 and finding.fixed_point <= result.rounds:
+                last = result.rounds  # nothing changes beyond the fixed point
+            span = f"{first}" if first == last else f"{first}-{last}"
+            names = ["", ""] if number else [finding.architecture, f"{finding.messages:,.0f}"]
+            rows.append([*names, span, f"{classes:,}", f"{conflicts:,}", f"{error:.3f}"])
+    return aligned_text(rows, names=1)
+
+
+def _advice(result: Expressivity) -> str:
+    if not result.advice:
+        return f"Every architecture that was coloured is ruled out with {_count(result.rounds, 'layer')} or fewer.\n"
+    lines = [
+        f"  {one.architecture}: {one.messages:,.0f} messages a state and layer, from {_count(rounds, 'layer')} on"
+        for one in result.advice
+        if (rounds := one.enough_rounds) is not None
+    ]
+    return "\n".join(["Not ruled out, cheapest first:", *lines, ""])
+
+
+def _show_witness(finding: Finding, witness: Witness) -> str:
+    if not finding.ruled_out:
+        end = " or fewer (but with more it can):"
+    else:
+        end = " or any number:" if witness.rounds == finding.fixed_point else ":"
+    what = f"{finding.architecture} cannot tell apart, with {_count(witness.rounds, 'layer')}{end}"
+    told = ", ".join(f"{name} from {_count(rounds, 'layer')} on" for name, rounds in witness.separated_by.items())
+    return "\n".join([what, witness.first.to_pddl(), witness.second.to_pddl(), f"Told apart by: {told or 'none'}", ""])
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

@@ -1,0 +1,63 @@
+"""`trifold expressivity` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from trifold.domains import domain_text
+
+TWO_TOWERS = """
+(define (problem two-towers) (:domain blocksworld-4ops) (:objects a b c d)
+  (:init (arm-empty) (on-table a) (on-table b) (on-table c) (on-table d) (clear a) (clear b) (clear c) (clear d))
+  (:goal (and (on a b) (on c d))))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "domain.pddl").write_text(domain_text("blocks-m"), encoding="utf-8")
+    (tmp_path / "two-towers.pddl").write_text(TWO_TOWERS, encoding="utf-8")
+    return tmp_path
+
+
+def expressivity(*words, code=0):
+    command = [sys.executable, "-m", "trifold", "expressivity", *map(str, words), "--workers", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_a_person_reads_what_is_ruled_out_and_why(folder):
+    done = expressivity(folder, "--plot", folder / "picture.png")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "blocksworld-4ops: 125 states of 1 problem, 0 dead ends"
+    rows = [line.split() for line in lines]
+    assert ["R-GNN", "14", "1", "32", "70", "0.880"] in rows and ["2-30", "63", "2", "0.048"] in rows
+    assert "does not prove" in done.stdout
+    advice = lines[lines.index("Not ruled out, cheapest first:") + 1 :]
+    assert advice[0] == "  R-GNN[0]: 26 messages a state and layer, from 2 layers on"
+    assert "R-GNN cannot tell apart, with 3 layers or any number:" in lines
+    assert "(:init (arm-empty) (clear a) (clear c) (on a d) (on c b) (on-table b) (on-table d))" in lines
+    assert "(:goal (and (on a b) (on c d)))" in lines
+    assert "colouring: R-GNN[2]" in done.stderr and "colouring" not in done.stdout
+    assert (folder / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_json_has_every_round_and_a_sample_says_so(folder):
+    result = json.loads(expressivity(folder, "--json", "--rounds", 2, "--quiet").stdout)
+    assert [len(finding["depths"]) for finding in result["findings"]] == [2] * 7
+    assert [finding["ruled_out"] for finding in result["findings"]] == [True, *[False] * 6]
+    assert result["advice"][0] == "R-GNN[0]" and result["left_out"] == {}
+    assert result["findings"][0]["witness"]["second"]["value"] == 6
+    sampled = expressivity(folder, "--states", 40, "--quiet")
+    assert "40 states of 1 problem" in sampled.stdout and "a lower bound" in sampled.stdout
+    assert sampled.stderr == ""
+
+
+def test_an_empty_folder_is_an_error(tmp_path):
+    assert "no domain.pddl here" in expressivity(tmp_path, code=2).stderr

@@ -1,0 +1,91 @@
+"""Merged states: fewer, with the same loss for any network, drawn as often as all of them would be."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+import torch
+
+from trifold.data import Dataset
+from trifold.domains import write_problems
+from trifold.model import Model, ModelConfig
+from trifold.pddl import expand, load_domain
+from trifold.training import BalancedSampler, resume
+from trifold.training.merge import merge_states
+
+CONFIGS = {
+    "R-GNN": {"encoder": "plain"},
+    "R-GNN[1]": {"t": 1},
+    "R-GNN₂": {"encoder": "compositions"},
+    "2-GNN": {"encoder": "oblivious"},
+    "ET": {"encoder": "marks"},
+}
+
+
+@pytest.fixture(scope="module")
+def gripper(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gripper")
+    return folder, [
+        expand(folder / "domain.pddl", file, 10_000) for file in write_problems(folder, "gripper", [2, 3], 0)
+    ]
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("layers", [1, 3])
+@torch.no_grad()
+def test_the_loss_of_any_network_stays(gripper, name, layers):
+    folder, spaces = gripper
+    config = ModelConfig(**CONFIGS[name], dim=8, layers=layers)
+    data = Dataset.build(spaces, config.build_encoder(), dead_end_target=None)
+    merged = merge_states(data, config)
+    assert len(merged) < len(data) and int(merged.weights.sum()) == len(data)
+    text = load_domain(folder / "domain.pddl").source.text
+    network = Model.fresh(config, spaces[0].table.signature, text, data.atom_counts, 0).network.double()
+
+    def loss(part):
+        structures, targets = part.take(torch.arange(len(part)))
+        return (part.weights * (network(structures) - targets).abs()).sum()
+
+    torch.testing.assert_close(loss(merged), loss(data), rtol=1e-10, atol=0)
+    assert merged.targets.unique().tolist() == data.targets.unique().tolist()
+    again = merge_states(merged, config)
+    assert len(again) == len(merged) and torch.equal(again.weights, merged.weights)
+
+
+def test_states_whose_values_differ_stay_apart(gripper):
+    """Without layers all states of one problem look the same: what is kept is the multiset of V*."""
+    _, spaces = gripper
+    config = ModelConfig(dim=8, layers=0)
+    data = Dataset.build(spaces[:1], config.build_encoder(), dead_end_target=None)
+    merged = merge_states(data, config)
+    assert dict(zip(merged.targets.tolist(), merged.weights.tolist(), strict=True)) == Counter(data.targets.tolist())
+
+
+def test_the_sampler_draws_by_weight():
+    targets, weights = torch.tensor([0.0, 1.0, 1.0, 2.0]), torch.tensor([5, 1, 3, 2])
+    sampler = BalancedSampler(targets, 3, 0, weights)
+    drawn = Counter(torch.cat([sampler.draw(step) for step in range(1_000)]).tolist())
+    assert drawn[0] == drawn[3] == drawn[1] + drawn[2] == 1_000
+    assert 200 < drawn[1] < 300
+    whole = BalancedSampler(targets.repeat_interleave(weights), 3, 0)
+    owner = torch.arange(4).repeat_interleave(weights)
+    for step in range(50):
+        assert torch.equal(owner[whole.draw(step)], sampler.draw(step))
+
+
+def test_a_run_says_how_many_were_merged_and_resumes_with_them(gripper, tmp_path):
+    folder, _ = gripper
+    run = tmp_path / "run"
+    sizes = ["--preset", "small", "--dim", "4", "--layers", "2", "--steps", "3", "--batch", "8", "--device", "cpu"]
+    command = [sys.executable, "-m", "trifold", "train", str(folder), "--merge", "--run", str(run), *sizes]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((run / "data.json").read_text(encoding="utf-8"))
+    assert 0 < summary["inputs"] < summary["states"]
+    assert f"merged {summary['states']} states into {summary['inputs']} " in done.stderr
+    assert resume(run, steps=5).steps == 5
+    assert json.loads((run / "data.json").read_text(encoding="utf-8"))["inputs"] == summary["inputs"]

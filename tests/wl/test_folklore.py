@@ -1,0 +1,36 @@
+"""All compositions, told to the composed pair alone, are 2-FWL."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trifold.encoders import Marks
+from trifold.structures import Signature, Structures
+from trifold.wl import FOLKLORE, Graph, add_compositions, k_fwl, refine
+
+
+@st.composite
+def graphs(draw):
+    n = draw(st.integers(2, 5))
+    return Graph.undirected(n, draw(st.lists(st.sampled_from(list(combinations(range(n), 2))), unique=True)))
+
+
+@given(st.lists(graphs(), min_size=1, max_size=3), st.integers(0, 3))
+def test_classes_of_pairs_are_those_of_2_fwl(batch, rounds):
+    sizes, edges = [graph.vertices for graph in batch], [[list(edge) for edge in sorted(g.edges)] for g in batch]
+    encoded = add_compositions(Marks()(Structures.build(Signature.of([("edge", 2)]), sizes, {"edge": edges})))
+    marks = [relation.name for relation in encoded.signature if relation.is_mark]
+    found = refine(encoded, rounds, marks=marks, receivers=FOLKLORE).elements.tolist()
+    expected = [
+        colours[v] for graph, colours in zip(batch, k_fwl(batch, 2, rounds), strict=True) for v in graph.tuples(2)
+    ]
+    assert len(set(zip(found, expected, strict=True))) == len(set(found)) == len(set(expected))
+
+
+def test_elements_must_be_pairs():
+    with pytest.raises(ValueError, match="pairs"):
+        add_compositions(Structures.build(Signature.of([("@readout", 1)]), [3], {}))
