@@ -48,6 +48,13 @@ class Kernels(StrEnum):
     FUSED = "fused"
 
 
+class Schedule(StrEnum):
+    """One of `trifold.training.schedule.SCHEDULES`."""
+
+    CONSTANT = "constant"
+    COSINE = "cosine"
+
+
 class DeadEnds(StrEnum):
     """One of `trifold.data.DEAD_ENDS`."""
 
@@ -89,6 +96,9 @@ def train(
     minutes: Annotated[float | None, typer.Option("--minutes", help="Train each model at most so long.")] = None,
     batch: Annotated[int | None, typer.Option("--batch", help="States in a mini-batch.")] = None,
     learning_rate: Annotated[float | None, typer.Option("--learning-rate", help="Adam's learning rate.")] = None,
+    schedule: Annotated[
+        Schedule | None, typer.Option("--schedule", help="cosine: the rate rises, then falls to zero. Not the paper's.")
+    ] = None,
     seed: Seed = 0,
     seeds: Annotated[
         int, typer.Option("--seeds", min=1, help="Train so many models, keep the least validation loss.")
@@ -152,6 +162,7 @@ def train(
                         "minutes": minutes,
                         "batch": batch,
                         "learning_rate": learning_rate,
+                        "schedule": schedule and schedule.value,
                         "seed": seed,
                         "seeds": seeds,
                         "dead_ends": dead_ends.value,

@@ -18,8 +18,11 @@ DEAD_ENDS = ("keep", "drop")
 
 CHUNK_ROWS = 2**22
 
-MAX_GIB = {"cpu": 0.125, "cuda": 16.0}
-"""How much encoded data is kept. On a CPU a step takes far longer than encoding its batch: there is little to gain."""
+CPU_GIB = 0.125
+"""How much encoded data is kept on a CPU, where a step takes far longer than encoding its batch: little is to gain."""
+
+GPU_SHARE = 0.25
+"""The share of a GPU's memory that may hold encoded data."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +55,11 @@ class Dataset:
     ) -> Dataset:
         """Encode the states of these spaces; ``dead_end_target`` None drops the dead ends.
 
-        Encoded structures stay on the device up to ``max_gib``, by default ``MAX_GIB`` of it. Beyond that the plain
+        Encoded structures stay on the device up to ``max_gib``, or what ``room`` says. Beyond that the plain
         ones stay, often a hundred times smaller, and each mini-batch is encoded when it is taken. ``on_progress`` is
         called with how many of the states are encoded.
         """
-        if max_gib is None:
-            max_gib = MAX_GIB["cpu" if torch.device(device).type == "cpu" else "cuda"]
+        max_gib = room(torch.device(device)) if max_gib is None else max_gib
         parts, targets = [], []
         for space in spaces:
             distances = torch.from_numpy(space.distances).to(torch.float32)
@@ -72,20 +74,22 @@ class Dataset:
 
         resident: list[Structures] = []
         encoded, size = 0, 0
-        for chunk in encode_chunks(encoder, plain, CHUNK_ROWS):
+        names = encoder.signature(plain.signature).names
+        met = torch.zeros(len(names), dtype=torch.int64, device=plain.device)  # atoms of each relation
+        for chunk in encode_chunks(encoder, plain, CHUNK_ROWS) if max_gib else ():
             # Which pair an element is matters to a reader, not to a network.
             resident.append(replace(chunk, pairs=None))
+            met += chunk.atom_counts.sum(1)
             encoded, size = encoded + len(chunk), size + resident[-1].nbytes
             if on_progress is not None:
                 on_progress(encoded, len(plain))
             if size > max_gib * 2**30:
                 break
-        fits = size <= max_gib * 2**30
-        names = encoder.signature(plain.signature).names
-        counts = sum(chunk.atom_counts.sum(1) for chunk in resident).tolist()  # type: ignore[union-attr]
+        fits = encoded == len(plain) and size <= max_gib * 2**30
+        counts = met.tolist()
         if not fits:  # of the state's own relations all atoms count, of what the encoder adds those that were met
             own = dict(zip(plain.signature.names, plain.atom_counts.sum(1).tolist(), strict=True))
-            counts = [max(met, own.get(name.removesuffix(MARK), 0)) for name, met in zip(names, counts, strict=True)]
+            counts = [max(own.get(name.removesuffix(MARK), 0), n) for name, n in zip(names, counts, strict=True)]
         return cls(
             concatenate(resident) if fits else plain,
             None if fits else encoder,
@@ -102,10 +106,25 @@ class Dataset:
         batch = self.structures.take(indices)
         return (batch if self.encoder is None else self.encoder(batch)), self.targets[indices.to(self.targets.device)]
 
+    def encoded(self, indices: Tensor) -> Dataset:
+        """These states alone, encoded once and for all."""
+        chosen, targets = self.structures.take(indices), self.targets[indices.to(self.targets.device)]
+        if self.encoder is not None:
+            chosen = concatenate(list(encode_chunks(self.encoder, chosen, CHUNK_ROWS)))
+        weights = self.weights[indices.to(self.targets.device)]
+        return replace(self, structures=chosen, encoder=None, targets=targets, weights=weights)
+
     def keep(self, indices: Tensor, weights: Tensor) -> Dataset:
         """These states alone, each of which stands for so many."""
         indices, weights = indices.to(self.targets.device), weights.to(self.targets.device)
         return replace(self, structures=self.structures.take(indices), targets=self.targets[indices], weights=weights)
+
+
+def room(device: torch.device) -> float:
+    """How many GiB of encoded data a device keeps."""
+    if device.type != "cuda":
+        return CPU_GIB
+    return GPU_SHARE * torch.cuda.get_device_properties(device).total_memory / 2**30
 
 
 def dead_end_target(spaces: Sequence[StateSpace], choice: str) -> float | None:

@@ -13,22 +13,14 @@ from trifold.nn.fused import FusedRGNN
 from trifold.nn.layout import Batcher, Capacity
 from trifold.structures import READOUT, Structures
 
-DIMENSIONS = (16, 32, 64, 128)
-
-
-def why_not_fused(model: Model) -> str | None:
-    """Why the kernels cannot train a model where it is, or None if they can."""
-    if model.device.type != "cuda":
-        return f"they run on CUDA, not on {model.device.type}"
-    if model.config.network != "rgnn" or model.config.encoder == "oblivious":
-        return f"there are none for {model.name} yet"
-    if model.config.dim not in DIMENSIONS:
-        return f"they need a dimension of 16, 32, 64 or 128, not {model.config.dim}"
-    return None
-
 
 def capture_step(
-    model: Model, optimizer: torch.optim.Optimizer, structures: Structures, targets: Tensor, batch: int
+    model: Model,
+    optimizer: torch.optim.Optimizer,
+    structures: Structures,
+    targets: Tensor,
+    batch: int,
+    precision: str = "mixed",
 ) -> Callable[[Tensor], Tensor | None]:
     """Capture the step on resident encoded structures: indices of a batch → its loss, after the optimizer has stepped.
 
@@ -37,20 +29,29 @@ def capture_step(
     network, embed = model.network, model.network.embed
     assert isinstance(embed, RGNN)
     relations = embed.relations
-    names = [*(name for name, _ in relations), READOUT]
+    marks = [name for name, _ in embed.initial.marks]
+    names = [*(name for name, _ in relations), READOUT, *marks]
     counts = structures.atom_counts[[structures.signature.index(name) for name in names]].double()
     sizes = torch.cat([counts, structures.element_counts.double()[None]])
     likely = sizes.mean(1) * batch + 8 * sizes.std(1, correction=0) * batch**0.5 + 8
-    *atoms, readouts, elements = torch.minimum(likely, sizes.max(1).values * batch).ceil().long().tolist()
-    capacity = Capacity.of(relations, atoms, elements)
-    batcher = Batcher(structures, capacity, readouts)
-    fused = FusedRGNN(embed, capacity)
+    *atoms, elements = torch.minimum(likely, sizes.max(1).values * batch).ceil().long().tolist()
+    capacity = Capacity.of(relations, atoms[: len(relations)], elements)
+    aside = dict(zip([READOUT, *marks], atoms[len(relations) :], strict=True))
+    batcher = Batcher(structures, capacity, aside)
+    fused = FusedRGNN(embed, capacity, precision)
     parameters = list(network.parameters())
     chosen = torch.zeros(batch, dtype=torch.int64, device=structures.device)
 
     def step() -> Tensor:
-        layout, readout, owners = batcher(chosen)
-        f = fused(layout)
+        layout, found = batcher(chosen)
+        initial = None
+        if marks:
+            brackets = torch.zeros((capacity.elements, len(marks)), device=structures.device)
+            for p, name in enumerate(marks):
+                brackets[found[name][0], p] = 1
+            initial = brackets @ torch.stack(list(embed.initial.vectors))
+        f = fused(layout, initial)
+        readout, owners = found[READOUT]
         sums = f.new_zeros((batch + 1, f.shape[1])).index_add(0, owners, f[readout])[:batch]
         loss = (network.readout.mlp(sums).squeeze(1) - targets[chosen]).abs().mean()
         for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
@@ -76,7 +77,7 @@ def capture_step(
     with torch.cuda.graph(graph):
         result = step()
 
-    limits = torch.tensor([*capacity.atoms, readouts, capacity.elements - 1])
+    limits = torch.tensor([*capacity.atoms, *aside.values(), capacity.elements - 1])
     host = sizes.long().cpu()
 
     def replay(indices: Tensor, kept: object = step) -> Tensor | None:  # the graph reads what the step holds

@@ -15,6 +15,7 @@ from trifold.encoders import Encoder, encode_chunks
 from trifold.errors import TrifoldError
 from trifold.model import checkpoint
 from trifold.model.config import ModelConfig
+from trifold.model.inference import fused_values, why_not_fused
 from trifold.model.network import ValueNetwork
 from trifold.structures import MARK, READOUT, Relation, Signature, Structures
 
@@ -112,7 +113,13 @@ class Model:
             raise TrifoldError(_difference(self.signature, structures.signature), remedy="use the model's own domain")
         self._warn_untrained(structures)
         chunks = encode_chunks(self.encoder, structures.to(self.device), max_rows)
-        return torch.cat([torch.empty(0), *(self.network(chunk).cpu() for chunk in chunks)])
+        return torch.cat([torch.empty(0), *(self.encoded_values(chunk).cpu() for chunk in chunks)])
+
+    def encoded_values(self, structures: Structures) -> Tensor:
+        """V of encoded structures, by kernels where they can run. Shapes: → (structures,), on the model's device."""
+        if why_not_fused(self.config, self.device) is None:
+            return fused_values(self.network, structures)
+        return self.network(structures)
 
     def check_domain(self, domain: Domain) -> None:
         """Raise, naming the relations that differ, if the model is of another domain."""
@@ -129,11 +136,14 @@ class Model:
         self._warned = set(names)  # what is said here is not said again, and is new with each problem
         return [_untrained_message(name) for name in names]
 
-    def save(self, path: Path | str) -> None:
-        """Write the model to one safetensors file, whole or not at all."""
+    def save(self, path: Path | str, dtype: torch.dtype = torch.float32) -> None:
+        """Write the model to one safetensors file, whole or not at all.
+
+        ``dtype`` is that of the weights in the file; a loaded model computes in float32 whatever it is.
+        """
         checkpoint.write(
             Path(path),
-            {name: weight.detach().cpu() for name, weight in self.network.state_dict().items()},
+            {name: weight.detach().to("cpu", dtype) for name, weight in self.network.state_dict().items()},
             {
                 "kind": "model",
                 "config": self.config.to_json(),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from trifold.structures import READOUT, DisjointUnion, Relation, Structures
+from trifold.structures import DisjointUnion, Relation, Structures
 
 BLOCK = 64
 """Atoms or elements in a tile."""
@@ -68,15 +68,15 @@ class Layout:
 
     gather   (rows,) int32: the element of each row
     counts   (relations + 1,) int32: atoms of each relation, and elements
-    starts   (elements + 1,) int32: where the rows of each element begin in ``order``
-    order    (rows,) int32: the rows sorted by element
+    starts   (elements + 1,) int32: where the rows of each element begin when rows are sorted by element
+    place    (rows,) int32: where each row is then
     """
 
     capacity: Capacity
     gather: Tensor
     counts: Tensor
     starts: Tensor
-    order: Tensor
+    place: Tensor
 
     @classmethod
     def of(cls, union: DisjointUnion, capacity: Capacity) -> Layout:
@@ -95,11 +95,14 @@ class Layout:
     @classmethod
     def build(cls, capacity: Capacity, gather: Tensor, counts: Tensor) -> Layout:
         """Sort the rows by element. No number is read back, so that it can be captured."""
+        gather = gather.to(torch.int32)
         elements, order = torch.sort(gather, stable=True)
-        bounds = torch.arange(capacity.elements, device=gather.device)
-        starts = torch.searchsorted(elements, bounds)
+        bounds = torch.arange(capacity.elements, dtype=torch.int32, device=gather.device)
+        numbers = torch.arange(capacity.rows, dtype=torch.int32, device=gather.device)
+        starts = torch.searchsorted(elements, bounds, out_int32=True)
         starts = torch.cat([starts, starts[-1:]])  # nobody's rows are never reduced
-        return cls(capacity, *(tensor.to(torch.int32) for tensor in (gather, counts, starts, order)))
+        place = torch.empty_like(numbers).scatter_(0, order, numbers)
+        return cls(capacity, gather, counts.to(torch.int32), starts, place)
 
 
 class Batcher:
@@ -107,13 +110,15 @@ class Batcher:
 
     Every step is an array operation of fixed shape: nothing is read back, so it can be captured with the training step.
     What exceeds the capacity is left out; ``Batcher.overflow`` of a batch says whether that happened.
+
+    ``aside`` are relations of arity 1 that send no messages, the readout and marks, each with its capacity.
     """
 
-    def __init__(self, structures: Structures, capacity: Capacity, readouts: int) -> None:
-        self.structures, self.capacity, self.readouts = structures, capacity, readouts
+    def __init__(self, structures: Structures, capacity: Capacity, aside: Mapping[str, int]) -> None:
+        self.structures, self.capacity, self.aside = structures, capacity, aside
         device = structures.device
-        relations = (*capacity.relations, Relation(READOUT, 1))
-        atoms = torch.tensor([*capacity.atoms, readouts], device=device)
+        relations = (*capacity.relations, *(Relation(name, 1) for name in aside))
+        atoms = torch.tensor([*capacity.atoms, *aside.values()], device=device)
         self.index = torch.tensor([structures.signature.index(name) for name, _ in relations], device=device)
         self.arity = torch.tensor([arity for _, arity in relations], device=device)
         self.limits = atoms
@@ -128,10 +133,10 @@ class Batcher:
         self.counts = structures.atom_counts[self.index].to(torch.int64)  # (relations, structures)
         self.starts = structures.block_starts[self.index]
 
-    def __call__(self, indices: Tensor) -> tuple[Layout, Tensor, Tensor]:
-        """The layout of these structures, the elements that are read out and the structure of each.
+    def __call__(self, indices: Tensor) -> tuple[Layout, dict[str, tuple[Tensor, Tensor]]]:
+        """The layout of these structures, and the atoms of each relation set aside: their elements and structures.
 
-        Shapes: indices (batch,) → layout, (readouts,), (readouts,); unused readouts belong to structure ``batch``.
+        Shapes: indices (batch,) → layout, two of (capacity,); unused atoms are nobody's, of structure ``batch``.
         """
         batch, nobody = len(indices), self.capacity.elements - 1
         counts, starts = self.counts[:, indices], self.starts[:, indices].reshape(-1)
@@ -149,10 +154,13 @@ class Batcher:
         elements = self.structures.arguments[source].to(torch.int64) + offsets[self.slot]
         elements = torch.where(used[self.slot], elements, nobody)
         rows = self.capacity.rows
-        totals = torch.minimum(ends[:, -1], self.limits)
-        layout = Layout.build(self.capacity, elements[:rows], torch.cat([totals[:-1], sizes.sum()[None]]))
-        owners = torch.where(used, block % batch, batch)[len(self.slots) - self.readouts :]
-        return layout, elements[rows:], owners
+        totals = torch.minimum(ends[:, -1], self.limits)[: len(self.capacity.relations)]
+        layout = Layout.build(self.capacity, elements[:rows], torch.cat([totals, sizes.sum()[None]]))
+        parts = list(self.aside.values())
+        owners = torch.where(used, block % batch, batch)[len(self.slots) - sum(parts) :]
+        return layout, dict(
+            zip(self.aside, zip(elements[rows:].split(parts), owners.split(parts), strict=True), strict=True)
+        )
 
     def overflow(self, indices: Tensor) -> Tensor:
         """Whether these structures exceed the capacity."""

@@ -16,6 +16,7 @@ from trifold.errors import TrifoldError
 from trifold.model import Model
 from trifold.training.run import SeedFolder, TrainingState
 from trifold.training.sampler import BalancedSampler
+from trifold.training.schedule import learning_rate
 from trifold.training.settings import Settings
 from trifold.training.step import build_step, is_fused
 
@@ -23,6 +24,9 @@ SAVE_SECONDS = 60.0
 """A run is saved at every validation, and at least this often: the most that a crash can cost."""
 
 SHOW_SECONDS = 0.5
+
+VALIDATION_ROWS = 2**18
+"""Messages that one layer may send at once when the validation loss is measured."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,13 @@ def train_model(
     """
     network = model.network.train()
     fused = is_fused(model, data, settings.kernels)
-    optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, capturable=fused)
+    # A captured step reads the rate where it lies: in a tensor.
+    rate = torch.tensor(settings.learning_rate, device=model.device) if fused else settings.learning_rate
+    optimizer = torch.optim.Adam(network.parameters(), lr=rate, capturable=fused, fused=fused or None)
     state = folder.load(model, optimizer)
     take_step = build_step(model, optimizer, data, settings.batch, fused=fused)
     sampler = BalancedSampler(data.targets, settings.batch, seed, data.weights)
-    sample = validation_sample(validation, settings)
+    held_out = validation.encoded(validation_sample(validation, settings))
     limit = settings.minutes * 60 if settings.minutes else float("inf")
 
     total = torch.tensor(state.loss_sum, dtype=torch.float64, device=data.targets.device)  # since the last validation
@@ -68,6 +74,7 @@ def train_model(
     done = state.best is not None and (state.step >= settings.steps or state.seconds >= limit)
     while not done:
         if state.step < settings.steps:  # a run that ended before its first validation has only that to do
+            _set_rate(optimizer, learning_rate(settings.schedule, settings.learning_rate, state.step, settings.steps))
             total += take_step(sampler.draw(state.step))
             state = replace(state, step=state.step + 1, since=state.since + 1)
 
@@ -76,25 +83,33 @@ def train_model(
         done = state.step >= settings.steps or state.seconds >= limit
         validates = done or state.step % settings.validate_every == 0
         if validates:
-            state = _validate(model, validation, sample, settings, folder, replace(state, loss_sum=float(total)))
+            state = _validate(model, held_out, settings, folder, replace(state, loss_sum=float(total)))
             total.zero_()
         if validates or now - saved > SAVE_SECONDS:
             saved, state = now, replace(state, loss_sum=float(total))
             folder.save(model, optimizer, state)
         if done or now - shown > SHOW_SECONDS:
             shown = now
-            rate = max(state.step - start.step, 1) / max(now - began, 1e-9)
-            left = min((settings.steps - state.step) / rate, limit - state.seconds)
+            speed = max(state.step - start.step, 1) / max(now - began, 1e-9)
+            left = min((settings.steps - state.step) / speed, limit - state.seconds)
             mean = float(total) / state.since if state.since else state.loss
-            show(Progress(seed, state.step, settings.steps, mean, state.validation, state.best, rate, max(left, 0.0)))
+            show(Progress(seed, state.step, settings.steps, mean, state.validation, state.best, speed, max(left, 0.0)))
     return state
 
 
+def _set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    for group in optimizer.param_groups:
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
+
+
 def _validate(
-    model: Model, validation: Dataset, sample: Tensor, settings: Settings, folder: SeedFolder, state: TrainingState
+    model: Model, validation: Dataset, settings: Settings, folder: SeedFolder, state: TrainingState
 ) -> TrainingState:
     """Measure the validation loss, log it, and keep the weights if it is the least so far."""
-    found = validation_loss(model, validation, sample, settings.batch)
+    found = validation_loss(model, validation)
     loss = state.loss_sum / max(state.since, 1)
     if not math.isfinite(found) or not math.isfinite(loss):
         raise TrifoldError(
@@ -116,10 +131,11 @@ def validation_sample(validation: Dataset, settings: Settings) -> Tensor:
 
 
 @torch.no_grad()
-def validation_loss(model: Model, validation: Dataset, sample: Tensor, batch: int) -> float:
-    """The mean of |V* − V| over these states."""
+def validation_loss(model: Model, validation: Dataset) -> float:
+    """The mean of |V* − V| over the states."""
     total = torch.zeros((), dtype=torch.float64, device=validation.targets.device)
-    for indices in sample.split(4 * batch if validation.targets.device.type == "cpu" else 512):
+    rows = int(validation.structures.message_rows().max())
+    for indices in torch.arange(len(validation)).split(max(1, VALIDATION_ROWS // max(rows, 1))):
         structures, targets = validation.take(indices)
-        total += (model.network(structures) - targets).abs().sum()
-    return float(total) / len(sample)
+        total += (model.encoded_values(structures) - targets).abs().sum()
+    return float(total) / len(validation)

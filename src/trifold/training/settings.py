@@ -7,6 +7,7 @@ from typing import Any
 
 from trifold.errors import TrifoldError
 from trifold.model import ModelConfig
+from trifold.training.schedule import SCHEDULES
 from trifold.training.step import KERNELS
 
 
@@ -18,6 +19,7 @@ class Settings:
     minutes            stop earlier, after so many minutes of training
     batch              states in a mini-batch
     learning_rate      of Adam
+    schedule           "constant", or "cosine": the rate rises for 2 % of the steps and falls to zero
     validate_every     steps between two looks at the validation loss
     validation_states  at most so many states are looked at then: a fixed sample, drawn with the seed
     dead_ends          "keep": with a target one above the largest V* of the data; "drop": leave them out
@@ -31,6 +33,7 @@ class Settings:
     minutes: float | None = None
     batch: int = 16
     learning_rate: float = 2e-4
+    schedule: str = "constant"
     validate_every: int = 1_000
     validation_states: int = 2_000
     dead_ends: str = "keep"
@@ -45,6 +48,8 @@ class Settings:
                 raise TrifoldError(f"{name} must be positive, not {getattr(self, name)}")
         if self.kernels not in KERNELS:
             raise TrifoldError(f"kernels are {', '.join(KERNELS)}, not {self.kernels!r}")
+        if self.schedule not in SCHEDULES:
+            raise TrifoldError(f"schedules are {', '.join(SCHEDULES)}, not {self.schedule!r}")
         if self.minutes is not None and self.minutes <= 0:
             raise TrifoldError(f"minutes must be positive, not {self.minutes}")
         if not 0 <= self.seed < 2**32:

@@ -10,7 +10,8 @@ from torch import Tensor
 from trifold.data import Dataset
 from trifold.errors import TrifoldError
 from trifold.model import Model
-from trifold.model.graphed import capture_step, why_not_fused
+from trifold.model.graphed import capture_step
+from trifold.model.inference import why_not_fused
 
 KERNELS = ("auto", "reference", "fused")
 """auto is fused where it can run, on CUDA, and the reference elsewhere."""
@@ -18,7 +19,7 @@ KERNELS = ("auto", "reference", "fused")
 
 def is_fused(model: Model, data: Dataset, kernels: str) -> bool:
     """Whether a training runs by kernels; raises if they are asked for and cannot run."""
-    reason = why_not_fused(model)
+    reason = why_not_fused(model.config, model.device)
     if reason is None and data.encoder is not None:
         reason = "the encoded states do not fit on the device"
     if kernels == "fused" and reason:

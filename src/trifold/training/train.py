@@ -13,7 +13,6 @@ import torch
 
 from trifold.data import Dataset, Labelled, LabelLimits, dead_end_target, default_cache, label, read_folder, split
 from trifold.errors import TrifoldError
-from trifold.files import write_whole
 from trifold.model import Model, ModelConfig, choose_device
 from trifold.training.environment import describe_environment
 from trifold.training.loop import Progress, train_model
@@ -152,10 +151,9 @@ def _run(
     encoder = config.build_encoder()
     spaces = [[item.space for item in items if item.space is not None] for items in (training, validation)]
     target = dead_end_target(spaces[0], settings.dead_ends)
-    data, held_out = (
-        Dataset.build(part, encoder, dead_end_target=target, device=content["device"], on_progress=watcher.encoding)
-        for part in spaces
-    )
+    device = content["device"]
+    data = Dataset.build(spaces[0], encoder, dead_end_target=target, device=device, on_progress=watcher.encoding)
+    held_out = Dataset.build(spaces[1], encoder, dead_end_target=target, device=device, max_gib=0)  # a sample is enough
     if settings.merge:
         data = merge_states(data, config)
     summary = describe_data(domain_text, labelled, training, validation, target, data, held_out)
@@ -185,7 +183,13 @@ def _run(
         assert state.best is not None
         finished.append((state.best, seed, state))
         best, chosen, state = min(finished, key=lambda entry: entry[:2])
-        write_whole(folder.model, folder.seed(chosen).best.read_bytes())
+        kept = Model.load(folder.seed(chosen).best)
+        kept.provenance["training"] = {  # of all seeds: those that were not kept cost as much
+            "seeds": [seed for _, seed, _ in finished],
+            "steps": [state.step for _, _, state in finished],
+            "seconds": [state.seconds for _, _, state in finished],
+        }
+        kept.save(folder.model)
         plots = [folder.seed(seed) for _, seed, _ in finished]
         plot_curves(plots, f"{config.label} on {first.domain}", folder.path / "curves.png")
     seconds = sum(state.seconds for _, _, state in finished)
