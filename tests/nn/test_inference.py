@@ -1,0 +1,104 @@
+"""Without gradients, elements that a network cannot tell apart are merged: the embeddings are the same."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracles import SIGNATURE, batches, from_naive, random_structures
+from trifold.encoders import Compositions, Oblivious, Pairs, Plain
+from trifold.nn import RGNN, inference, merging
+from trifold.structures import READOUT, Signature, Structures
+from trifold.wl import refine
+
+ENCODERS = {"plain": Plain(), "t=0": Pairs(0), "t=1": Pairs(1), "t=∞": Pairs(math.inf), "R-GNN₂": Compositions()}
+
+SHAPES = {
+    "no atoms": [(2, set())],
+    "one atom of one object": [(1, {("red", (0,))})],
+    "twice in an atom": [(3, {("triple", (1, 1, 0)), ("edge", (2, 2)), ("edge", (0, 0))})],
+    "many triangles on one pair": [(12, {("edge", (0, o)) for o in range(12)})],
+    "a long path": [(30, {("edge", (o, o + 1)) for o in range(29)})],
+    "copies": [(4, {("edge", (0, 1)), ("edge", (2, 3)), ("red", (3,))})] * 3,
+    "large": random_structures(5, objects=12, atoms=30, seed=1),
+}
+
+
+@pytest.fixture(params=[True, False], ids=["merged", "whole"], autouse=True)
+def merges(request, monkeypatch):
+    """Small structures are merged, too, or none are."""
+    monkeypatch.setattr(merging, "SMALL", 0 if request.param else math.inf)
+    return request.param
+
+
+def assert_same(structures: Structures, layers: int, dim: int = 5) -> None:
+    """The embeddings with and without gradients are the same, in double precision."""
+    torch.manual_seed(0)
+    network = RGNN([relation for relation in structures.signature if relation.name != READOUT], dim, layers).double()
+    union = structures.disjoint_union()
+    with torch.no_grad():
+        found = network(union)
+    torch.testing.assert_close(found, network(union).detach(), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", ENCODERS)
+def test_embeddings_of_every_shape(name, shape, monkeypatch):
+    structures = ENCODERS[name](from_naive(SHAPES[shape]))
+    assert_same(structures, layers=4)
+    monkeypatch.setattr(inference, "TILE", 64)
+    monkeypatch.setattr(inference, "PADDING", 3)
+    assert_same(structures, layers=2)  # fewer rounds than the fixed point needs
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+@settings(max_examples=15)
+@given(naive=batches, layers=st.integers(0, 4))
+def test_embeddings_of_any_structures(name, naive, layers):
+    assert_same(ENCODERS[name](from_naive(naive)), layers)
+
+
+def test_initial_embeddings_tell_elements_apart():
+    signature = Signature.of([("edge", 2), ("red", 1)])
+    naive = [(3, {("edge", (0, 1)), ("red", (2,))}), (2, {("red", (0,))}), (2, set())]
+    assert_same(Oblivious()(from_naive(naive, signature)), layers=3)
+
+
+def test_no_structures_and_no_relations_have_embeddings():
+    structures = Plain()(from_naive([(2, set())]))
+    with torch.no_grad():
+        assert RGNN([], 4, 2)(structures.disjoint_union()).shape == (2, 4)
+        nothing = structures.take(torch.empty(0, dtype=torch.int64))
+        assert RGNN(SIGNATURE.relations, 4, 2)(nothing.disjoint_union()).shape == (0, 4)
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3, 30])
+def test_classes_are_those_of_colour_refinement(layers, merges):
+    structures = Pairs(1)(from_naive(SHAPES["copies"] * 3))
+    union = structures.disjoint_union()
+    senders = [relation for relation in structures.signature if relation.sends]
+    merged = merging.merge(senders, [], union, layers)
+    if not merges:
+        assert len(merged.members) == union.elements
+        return
+    expected = refine(structures, layers).elements
+    both = torch.stack([merged.classes, expected])
+    assert len(merged.members) == len(expected.unique()) == both.unique(dim=1).shape[1]
+    assert torch.equal(merged.classes[merged.members], torch.arange(len(merged.members)))
+    # every member of a class gets as many messages as the class
+    received = torch.zeros(len(merged.members), dtype=torch.float64)
+    for table, numbers in zip(merged.atoms, merged.multiplicities, strict=True):
+        received.index_add_(0, table.reshape(-1), numbers.reshape(-1).double())
+    rows = torch.cat([union.atoms(name).reshape(-1) for name, _ in senders])
+    torch.testing.assert_close(received[merged.classes], torch.bincount(rows, minlength=union.elements).double())
+
+
+def test_where_little_would_merge_nothing_does():
+    structures = Plain()(from_naive(SHAPES["a long path"]))
+    union = structures.disjoint_union()
+    merged = merging.merge([SIGNATURE["edge"]], [], union, 30)
+    assert torch.equal(merged.classes, torch.arange(30)) and torch.equal(merged.atoms[0], union.atoms("edge"))
