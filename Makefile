@@ -4,13 +4,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types clean
+.PHONY: demo test results lint types clean
 
 demo: .venv/installed
 	$(BIN)/python experiments/demo.py
 
 test: lint types
 	$(BIN)/python -m pytest -q -n 2
+
+results: .venv/installed  # docs/results.md from the records in experiments/
+	$(BIN)/trifold table experiments/results experiments/lama --format page --notes experiments/tried.md \
+	  $(addprefix --references ,$(sort $(wildcard experiments/references*.jsonl))) > docs/results.md
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,3 +43,8 @@ def read_instance(arguments: argparse.Namespace) -> Instance:
     return Instance(
         arguments.problem.name, open_source(domain_path, "domain"), open_source(arguments.problem, "problem")
     )
+
+
+def note(text: str) -> None:
+    """Say what is going on, apart from the result."""
+    print(text, file=sys.stderr, flush=True)

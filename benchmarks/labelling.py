@@ -15,11 +15,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from instance import Instance, add_instance_options, read_instance
-from measurement import Timing, conditions, lines, note, table, timed, use_one_thread
+from instance import Instance, add_instance_options, note, read_instance
 
+from trifold.bench.report import duration, facts_text
+from trifold.bench.timing import Timing, conditions, timed, use_threads
 from trifold.data import LabelLimits, label
 from trifold.encoders import Pairs, encode_all
+from trifold.evaluation import aligned_text
 from trifold.pddl import StateSpace, expand
 from trifold.pddl.engine import create_context
 from trifold.pddl.expansion import expand_with_pymimir
@@ -45,7 +47,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=5, help="how often each is measured (default: 5)")
     parser.add_argument("--json", action="store_true", help="write the result to standard output as JSON")
     arguments = parser.parse_args()
-    use_one_thread()
+    use_threads(1)
     instance = read_instance(arguments)
 
     rounds: list[dict[str, Any]] = []
@@ -54,14 +56,18 @@ def main() -> None:
         rounds.append(measured)
     timings = {name: Timing(tuple(measured["seconds"][name] for measured in rounds)) for name in PHASES}
     ratios = {name: timing.median / timings["pymimir"].median for name, timing in timings.items()}
-    about = {"problem": instance.name} | rounds[0]["sizes"] | conditions("trifold", "pymimir", "torch")
+    about = {"problem": instance.name} | rounds[0]["sizes"] | conditions()
     if arguments.json:
         phases = {name: timing.to_json() | {"ratio": ratios[name]} for name, timing in timings.items()}
         print(json.dumps({"benchmark": "labelling", "about": about, "phases": phases}, indent=2))
         return
-    print(lines(about))
-    rows = [[PHASES[name], *timing.cells(), f"{ratios[name]:.2f}"] for name, timing in timings.items()]
-    print("\n" + table(["seconds", "median", "min", "max", "times pymimir"], rows))
+    header = ["phase", "median", "min", "max", "times pymimir"]
+    rows = [
+        [PHASES[name], *map(duration, (timing.median, timing.least, timing.most)), f"{ratios[name]:.2f}"]
+        for name, timing in timings.items()
+    ]
+    print(facts_text(about))
+    print(aligned_text([header, *rows], names=1), end="")
 
 
 def measure(instance: Instance, repetitions: int) -> Iterator[dict[str, Any]]:

@@ -1,11 +1,13 @@
-"""The main job on a small scale: learn from small Gripper problems, then solve larger ones. Run by `make demo`.
+"""What Trifold does, in a few minutes: solve large problems with the models in the box, then train one. `make demo`.
 
-Nothing here is stored: problems are generated, states labelled, a model is trained, every plan is found and replayed.
+First the shipped models solve test problems of the suite on the CPU. Then nothing is stored: Gripper problems are
+generated, states labelled, a model is trained, and larger problems are solved with it. Every plan is replayed.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shlex
 import shutil
@@ -14,7 +16,15 @@ import sys
 import time
 from pathlib import Path
 
-from trifold.domains import write_problems
+from trifold.domains import DOMAINS, write_problems
+from trifold.domains.suite import draw_problems
+from trifold.shipped import shipped_models
+
+SHIPPED_SECONDS = 100.0
+"""What the shipped models may take together; what has begun may end a little later."""
+
+# At these sizes a second thread gains little on an idle machine and loses far more on a busy one.
+ENVIRONMENT = {"OMP_NUM_THREADS": "1"} | os.environ
 
 TRAINING_BALLS = [1, 2, 3, 4, 5, 6]
 VALIDATION_BALLS = [7]
@@ -26,21 +36,63 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, default=Path("runs/demo"))
     options = parser.parse_args()
-    start = time.monotonic()
-
     shutil.rmtree(options.folder, ignore_errors=True)
-    problems = options.folder / "gripper"
-    write_problems(problems, "gripper", TRAINING_BALLS, options.seed)
-    write_problems(problems, "gripper", VALIDATION_BALLS, options.seed, split="validation")
-    write_problems(problems, "gripper", TEST_BALLS, options.seed, split="test", start="classic")
+    use_shipped_models(options.folder / "shipped")
+    train_live(options.folder, options.seed)
+
+
+def use_shipped_models(folder: Path) -> None:
+    """Solve test problems of each shipped model's domain, from the smallest to the largest as time allows."""
+    names = [name for name in shipped_models() if name in DOMAINS]
+    if not names:
+        print("No models are shipped with this version: the demo trains one.")
+        return
+    print("Test problems of the suite, solved on the CPU by the models in the box (`trifold models`):\n", flush=True)
+    end = time.monotonic() + SHIPPED_SECONDS
+    for left, name in zip(range(len(names), 0, -1), names, strict=True):
+        share = time.monotonic() + (end - time.monotonic()) / left
+        problems = sorted(draw_problems(name, DOMAINS[name].suite("test"), 0, "test"), key=lambda drawn: drawn.objects)
+        for index in (0, len(problems) // 3, 2 * len(problems) // 3, -1):
+            began = time.monotonic()
+            file = folder / name / problems[index].file
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(problems[index].text, encoding="utf-8")
+            solve(name, file, timeout=max(end - began, 10.0))
+            now = time.monotonic()
+            if now + 3 * (now - began) > share:  # larger ones take longer
+                break
+    print()
+
+
+def solve(name: str, file: Path, timeout: float) -> None:
+    """Solve a problem with a shipped model, and say how it went."""
+    words = ["solve", name, str(file), "--device", "cpu", "--timeout", f"{timeout:.0f}", "--json", "--quiet"]
+    command = [sys.executable, "-m", "trifold", *words]
+    done = subprocess.run(command, capture_output=True, check=False, env=ENVIRONMENT)
+    found = json.loads(done.stdout)
+    pace = "" if found["seconds_per_step"] is None else f", {found['seconds_per_step']:.3f} s per step"
+    print(
+        f"{name:12} {found.get('objects', '?'):>4} objects: {found['outcome']}, {len(found['actions'])} steps, "
+        f"{found['seconds']:.1f} s{pace}",
+        flush=True,
+    )
+
+
+def train_live(folder: Path, seed: int) -> None:
+    """The main job on a small scale: learn from small Gripper problems, then solve larger ones."""
+    start = time.monotonic()
+    problems = folder / "gripper"
+    write_problems(problems, "gripper", TRAINING_BALLS, seed)
+    write_problems(problems, "gripper", VALIDATION_BALLS, seed, split="validation")
+    write_problems(problems, "gripper", TEST_BALLS, seed, split="test", start="classic")
     print(
         f"Gripper: {TRAINING_BALLS[0]} to {VALIDATION_BALLS[-1]} balls to learn from, {TEST_BALLS[0]} to 18 to solve."
     )
 
-    run, seed = options.folder / "run", ["--seed", str(options.seed)]
-    cache = str(options.folder / "cache")  # nothing that was labelled before is used
-    trifold("train", problems, "--preset", "small", "--steps", 500, "--run", run, *seed, cache=cache)
-    records = options.folder / "records.jsonl"
+    run = folder / "run"
+    cache = str(folder / "cache")  # nothing that was labelled before is used
+    trifold("train", problems, "--preset", "small", "--steps", 500, "--run", run, "--seed", seed, cache=cache)
+    records = folder / "records.jsonl"
     trifold("evaluate", run / "model.safetensors", problems / "test", "--records", records, cache=cache)
     print(f"Done in {time.monotonic() - start:.0f} s. Curves: {run}/curves.png")
 
@@ -53,9 +105,7 @@ def trifold(*arguments: object, cache: str) -> None:
     """Show a command as a user would type it, and run it."""
     words = [str(argument) for argument in arguments]
     print(f"\n$ trifold {shlex.join(words)}", flush=True)
-    # At this size a second thread gains a quarter on an idle machine and loses far more on a busy one.
-    environment = {"OMP_NUM_THREADS": "1"} | os.environ | {"TRIFOLD_CACHE": cache}
-    subprocess.run([sys.executable, "-m", "trifold", *words], check=True, env=environment)
+    subprocess.run([sys.executable, "-m", "trifold", *words], check=True, env=ENVIRONMENT | {"TRIFOLD_CACHE": cache})
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ _HOMES = {
     "load_problem": "trifold.pddl",
     "Model": "trifold.model",
     "ModelConfig": "trifold.model",
+    "pretrained": "trifold.shipped",
     "train": "trifold.training",
     "solve": "trifold.planning",
     "evaluate": "trifold.evaluation",
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from trifold.pddl import load_domain as load_domain
     from trifold.pddl import load_problem as load_problem
     from trifold.planning import solve as solve
+    from trifold.shipped import pretrained as pretrained
     from trifold.structures import Signature as Signature
     from trifold.structures import Structures as Structures
     from trifold.training import train as train

@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from trifold.commands.solve import solve as solve_command
 from trifold.commands.table import table as table_command
 from trifold.errors import TrifoldError
 from trifold.evaluation import Job, attempt, attempt_each, evaluate, read_records
-from trifold.model import Model, ModelConfig
+from trifold.model import Model, ModelConfig, Origin
 from trifold.pddl import load_domain, load_problem
 from trifold.pddl.isolation import Result
 from trifold.planning import Outcome, read_plan, replay
@@ -106,7 +107,8 @@ class FakeChildren:
 
     def __call__(self, function, jobs, *, workers, limits, on_event=None):
         if function.endswith("describe_job"):
-            yield Result(0, "ok", {"model": "R-GNN[1]", "domain": "corridor", "device": "cpu"}, "", 1.0)
+            about = {"model": "R-GNN[1]", "domain": "corridor", "device": "cpu", "hardware": "abacus"}
+            yield Result(0, "ok", about | {"origin": asdict(Origin(seed=3, seconds=60.0))}, "", 1.0)
             return
         for index, job in enumerate(jobs):
             self.ran.append(name := Path(job["problem"]).name)
@@ -141,6 +143,8 @@ def test_every_end_of_a_child_is_an_outcome(tmp_path, monkeypatch, result, outco
     assert record["plan_length"] == (1 if outcome == "solved" else None)
     assert (record["steps"], record["seconds"], record["initial_value"]) == (1, 2.0, None)
     assert (record["timeout"], record["policy"]) == (5.0, "strict")
+    assert (record["hardware"], record["training_seed"], record["training_seconds"]) == ("abacus", 3, 60.0)
+    assert record["training_command"] is None and record["command"]
     assert Outcome(record["outcome"])
 
 

@@ -8,11 +8,13 @@ from typing import Annotated
 
 import typer
 
+from trifold.commands.bench import bench
 from trifold.commands.domains import domains
 from trifold.commands.evaluate import evaluate
 from trifold.commands.expressivity import expressivity
 from trifold.commands.generate import app as generate
 from trifold.commands.label import label
+from trifold.commands.models import models
 from trifold.commands.reference import reference
 from trifold.commands.solve import solve
 from trifold.commands.table import table
@@ -28,7 +30,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # or [t] would be read as markup
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (domains, label, expressivity, train, solve, evaluate, reference, table):
+for command in (domains, label, expressivity, train, solve, evaluate, reference, table, models, bench):
     app.command()(command)
 app.add_typer(generate)
 

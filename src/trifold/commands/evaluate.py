@@ -15,6 +15,7 @@ from trifold.commands.options import (
     Json,
     MaxSteps,
     Memory,
+    ModelFile,
     Quiet,
     Strict,
     Timeout,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="A model file.")],
+    model: ModelFile,
     place: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of PDDL problems, or one problem file.")],
     domain: DomainFile = None,
     records: Annotated[

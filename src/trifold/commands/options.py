@@ -25,6 +25,9 @@ Memory = Annotated[
     typer.Option("--memory", min=0.0, max=1e6, help="GiB of address space for each process (cuda reserves far more)."),
 ]
 
+ModelFile = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A model file, or the name of a shipped model: see `trifold models`.")
+]
 DomainFile = Annotated[Path | None, typer.Option("--domain", "-d", help="The PDDL domain file.")]
 MaxSteps = Annotated[int, typer.Option("--max-steps", min=0, help="Steps after which the policy gives up.")]
 Strict = Annotated[

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trifold.commands.options import Device, DomainFile, Json, MaxSteps, Memory, Quiet, Strict, Timeout
+from trifold.commands.options import Device, DomainFile, Json, MaxSteps, Memory, ModelFile, Quiet, Strict, Timeout
 from trifold.errors import TrifoldError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def solve(
-    model: Annotated[Path, typer.Argument(help="A model file.")],
+    model: ModelFile,
     problem: Annotated[Path, typer.Argument(help="A PDDL problem file.")],
     domain: DomainFile = None,
     output: Annotated[
@@ -44,13 +44,15 @@ def solve(
     """
     from trifold.evaluation import Job, attempt_each
     from trifold.planning import Outcome, plan_text, write_plan
+    from trifold.shipped import find_model
 
-    for file in (model, problem, domain):
+    model_file = find_model(model)
+    for file in (model_file, problem, domain):
         if file is not None and not file.is_file():
             raise TrifoldError("there is no such file", place=str(file))
     if output is not None and not output.parent.is_dir():
         raise TrifoldError("there is no such folder", place=str(output.parent), remedy="make it, or give another -o")
-    job = Job(str(model), str(problem), str(domain) if domain else None, strict, max_steps, device)
+    job = Job(str(model_file), str(problem), str(domain) if domain else None, strict, max_steps, device)
     try:
         with _show_steps(quiet) as on_event:
             (attempt,) = attempt_each([job], timeout=timeout, memory_gib=memory, on_event=on_event)

@@ -69,8 +69,8 @@ def attempt_each(
         events[result.job].clear()
 
 
-def describe(job: Job) -> dict[str, str]:
-    """The names of the job's model, domain and device; raises what is wrong with them."""
+def describe(job: Job) -> dict[str, Any]:
+    """The names of the job's model, domain, device and hardware, and the model's origin; raises what is wrong."""
     (result,) = run_isolated("trifold.evaluation.job:describe_job", [asdict(job)], workers=1, limits=Limits())
     if result.outcome != "ok":
         raise _error(result)

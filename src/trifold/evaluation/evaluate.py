@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import platform
 from collections import Counter
@@ -16,9 +15,18 @@ from typing import Any
 from trifold.errors import TrifoldError
 from trifold.evaluation.attempt import Attempt, attempt_each, describe
 from trifold.evaluation.job import Job
-from trifold.evaluation.records import SCHEMA, Record, append_record, attempt_key, read_records
+from trifold.evaluation.records import (
+    SCHEMA,
+    Record,
+    append_record,
+    attempt_key,
+    command_line,
+    file_sha256,
+    read_records,
+)
 from trifold.pddl.isolation import available_cores
 from trifold.planning import Outcome, write_plan
+from trifold.shipped import find_model
 
 
 def evaluate(
@@ -43,27 +51,28 @@ def evaluate(
     there. `on_record` is called with each record and whether it is new: first for the old ones, then as attempts
     end. With `plans`, the plan for p1.pddl is written to p1.plan in that folder.
 
-    `domain` None is the domain that the model carries. `timeout` and `memory_gib` bound each attempt, parsing
-    included; `workers` child processes run attempts and share the cores.
+    `model` is a file or the name of a shipped model, and `domain` None the domain that the model carries. `timeout`
+    and `memory_gib` bound each attempt, parsing included; `workers` child processes run attempts and share the cores.
     """
-    model, records = Path(model), Path(records)
+    file, records = find_model(model), Path(records)
     domain, plans = Path(domain) if domain else None, Path(plans) if plans else None
     files = list(dict.fromkeys(map(Path, problems)))
     plan_files = _plan_files(files, plans)
     shared: dict[str, Any] = {  # what is known of every record beforehand
         "schema": SCHEMA,
         "model_path": str(model),
-        "model_sha256": _sha256(model),
-        "domain_sha256": _sha256(domain) if domain else None,
+        "model_sha256": file_sha256(file),
+        "domain_sha256": file_sha256(domain) if domain else None,
         "policy": "strict" if strict else "unvisited",
         "max_steps": max_steps,
         "timeout": timeout,
         "memory_gib": memory_gib,
         "device": device,
+        "command": command_line(),
         "python_version": platform.python_version(),
         **{f"{package}_version": version(package) for package in ("trifold", "torch", "pymimir")},
     }
-    asked = {problem: shared | {"problem": problem.name, "problem_sha256": _sha256(problem)} for problem in files}
+    asked = {problem: shared | {"problem": problem.name, "problem_sha256": file_sha256(problem)} for problem in files}
     _make_folder(records.parent)
     recorded = {attempt_key(record): record for record in read_records(records)} if records.exists() else {}
     found: dict[Path, Record] = {}
@@ -78,7 +87,7 @@ def evaluate(
     workers = max(1, min(workers, len(pending)))
     jobs = [
         Job(
-            model=str(model),
+            model=str(file),
             problem=str(problem),
             domain=str(domain) if domain else None,
             strict=strict,
@@ -103,7 +112,7 @@ def evaluate(
     return [found[problem] for problem in files]
 
 
-def _record(asked: dict[str, Any], about: dict[str, str], attempt: Attempt) -> Record:
+def _record(asked: dict[str, Any], about: dict[str, Any], attempt: Attempt) -> Record:
     """The schema's fields in the schema's order."""
     first = attempt.values[0] if attempt.values else math.nan
     fields = asked | {
@@ -111,6 +120,8 @@ def _record(asked: dict[str, Any], about: dict[str, str], attempt: Attempt) -> R
         "model": about["model"],
         "domain": about["domain"],
         "device_used": about["device"],
+        "hardware": about["hardware"],
+        **{f"training_{fact}": value for fact, value in about["origin"].items()},
         "objects": attempt.about["objects"] if attempt.about else None,
         "outcome": attempt.outcome.value,
         "message": str(attempt.error) if attempt.error else None,
@@ -148,10 +159,3 @@ def _make_folder(folder: Path) -> None:
 
 def _lacks_plan(record: Record, plan: Path | None) -> bool:
     return plan is not None and record["outcome"] == Outcome.SOLVED and not plan.exists()
-
-
-def _sha256(file: Path) -> str:
-    try:
-        return hashlib.sha256(file.read_bytes()).hexdigest()
-    except OSError as error:
-        raise TrifoldError(f"cannot read this file: {error.strerror}", place=str(file)) from error

@@ -9,11 +9,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trifold.hardware import processor_name
 from trifold.planning import Step, solve
 
 if TYPE_CHECKING:
@@ -71,8 +72,15 @@ def solve_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
 
 
 def describe_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Load the model and the domain alone, and return the names of the model, the domain and the device."""
-    return _prepare(Job(**job))[2]
+    """Load the model and the domain alone; return their names, and where the model comes from and will run."""
+    import torch
+
+    from trifold.model import Origin
+
+    model, _, about = _prepare(Job(**job))
+    on_cuda = model.device.type == "cuda"
+    hardware = torch.cuda.get_device_name(model.device) if on_cuda else processor_name()
+    return about | {"hardware": hardware, "origin": asdict(Origin.of(model.provenance))}
 
 
 def _prepare(job: Job) -> tuple[Model, Domain, dict[str, Any]]:

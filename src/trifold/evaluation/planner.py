@@ -98,12 +98,12 @@ def reference_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None])
     asked = Job(**job)
     start = time.monotonic()
     problem = load_problem(load_domain(Path(asked.domain)), Path(asked.problem))
-    texts = {DOMAIN: _without_metric(asked.domain), PROBLEM: _without_metric(asked.problem)}
+    texts = {DOMAIN: without_metric(asked.domain), PROBLEM: without_metric(asked.problem)}
     notes: list[str] = []
 
     def attempt(name: str, options: Sequence[str], deadline: float) -> tuple[str, int | None]:
         """How a search ended, and the length of its best plan that replays."""
-        end, plans = _search(asked.planner, options, texts, deadline - time.monotonic())
+        end, plans = run_search(asked.planner, options, texts, deadline - time.monotonic())
         for actions in sorted(plans, key=len):
             check = replay(problem, actions)
             if check:
@@ -131,7 +131,9 @@ def reference_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None])
     return answer(NO_PLAN if end in ENDS.values() and end != FINISHED else FAILED)
 
 
-def _search(planner: str, options: Sequence[str], texts: dict[str, str], seconds: float) -> tuple[str, list[list[str]]]:
+def run_search(
+    planner: str, options: Sequence[str], texts: dict[str, str], seconds: float
+) -> tuple[str, list[list[str]]]:
     """Run the planner once; how it ended, and the plans that it wrote."""
     if seconds <= 0:
         return TIME_LIMIT, []
@@ -150,7 +152,7 @@ def _search(planner: str, options: Sequence[str], texts: dict[str, str], seconds
     return ENDS.get(status) or ": ".join([f"the planner exited with {status}", *errors[-1:]]), plans
 
 
-def _without_metric(path: str) -> str:
+def without_metric(path: str) -> str:
     """The PDDL of a file without a metric, so that every action costs one."""
     define = parse(read_text(path), path)
     return str(define._replace(items=tuple(item for item in define.items if item.head != ":metric")))

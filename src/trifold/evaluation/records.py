@@ -6,32 +6,35 @@ wherever it stands, the next append starts on a line of its own, and a file of a
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
 from trifold.errors import TrifoldError
+from trifold.hardware import spell_command
 
 SCHEMA = 1
 OPENING = b'{"schema":'
 
 
-class Record(TypedDict):
-    """One attempt of one model at one problem. None stands for what the attempt did not live to say."""
+class Attempted(TypedDict):
+    """What every record says of one attempt at one problem. None: the attempt did not live to say it."""
 
     schema: int  # first, so that a torn line can be told from a foreign one
     timestamp: str  # UTC, at the end of the attempt
-    model: str  # such as R-GNN[1]
-    model_path: str
+    model: str  # such as R-GNN[1], or LAMA
+    model_path: str  # as it was given: a path, or the name of a shipped model
     model_sha256: str
     domain: str
     domain_sha256: str | None  # None: the domain that the model carries
     problem: str  # the name of the file
     problem_sha256: str
     objects: int | None
-    policy: str  # "unvisited", or "strict": without memory
+    policy: str  # "unvisited"; "strict": without memory; or "first plan": no policy but a planner
     max_steps: int
     timeout: float | None  # seconds, everything included
     memory_gib: float | None  # of address space
@@ -52,6 +55,24 @@ class Record(TypedDict):
     python_version: str
 
 
+class Record(Attempted, total=False):
+    """One attempt, and where it and its model come from. None, or no field in older records: it is not known."""
+
+    command: str  # that made the record
+    hardware: str  # that the attempt ran on: the accelerator, or else the processor
+    training_command: str | None  # the fields of `trifold.model.Origin`
+    training_seed: int | None
+    training_seeds: int | None
+    training_steps: int | None
+    training_seconds: float | None
+    training_validation_loss: float | None
+    training_data: str | None
+    training_problems: int | None
+    training_states: int | None
+    training_hardware: str | None
+    training_versions: str | None
+
+
 INSTANCE_FIELDS = ("problem", "problem_sha256")
 SETTING_FIELDS = ("model_sha256", "domain_sha256", "policy", "max_steps", "timeout", "memory_gib", "device")
 
@@ -64,6 +85,19 @@ def attempt_key(record: Record | dict[str, Any]) -> tuple[object, ...]:
 def last_of_each(records: Iterable[Record]) -> list[Record]:
     """The last record of each attempt, in the order in which attempts first appear."""
     return list({attempt_key(record): record for record in records}.values())
+
+
+def file_sha256(file: Path) -> str:
+    """The hash of a file's content; one that cannot be read is the user's to mend."""
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError as error:
+        raise TrifoldError(f"cannot read this file: {error.strerror}", place=str(file)) from error
+
+
+def command_line() -> str:
+    """The command that is running."""
+    return spell_command(sys.argv)
 
 
 def append_record(path: Path, record: Record) -> None:

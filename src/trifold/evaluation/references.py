@@ -6,7 +6,6 @@ records of attempts do.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +18,7 @@ from typing import Any, TypedDict, cast
 
 from trifold.errors import TrifoldError
 from trifold.evaluation.planner import FAILED, OPTIMAL, Job, find_planner, planner_version
-from trifold.evaluation.records import OPENING, Record, append_record
+from trifold.evaluation.records import OPENING, Record, append_record, file_sha256
 from trifold.pddl.isolation import Limits, Result, run_isolated
 
 SCHEMA = 1
@@ -83,7 +82,7 @@ def find_references(
     optimal_timeout = timeout / 2 if optimal_timeout is None else min(optimal_timeout, timeout)
     shared: dict[str, Any] = {  # what is known of every record beforehand
         "schema": SCHEMA,
-        "domain_sha256": _sha256(domain),
+        "domain_sha256": file_sha256(domain),
         "timeout": timeout,
         "optimal_timeout": optimal_timeout,
         "memory_gib": memory_gib,
@@ -91,7 +90,7 @@ def find_references(
         "python_version": platform.python_version(),
         **{f"{package}_version": version(package) for package in ("trifold", "pymimir")},
     }
-    asked = {file: shared | {"problem": file.name, "problem_sha256": _sha256(file)} for file in files}
+    asked = {file: shared | {"problem": file.name, "problem_sha256": file_sha256(file)} for file in files}
     try:
         records.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -181,10 +180,3 @@ def _record(asked: dict[str, Any], result: Result) -> Reference:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     fields = asked | answer | {"timestamp": now, "seconds": result.seconds}
     return Reference(**{field: fields[field] for field in Reference.__annotations__})  # type: ignore[typeddict-item]
-
-
-def _sha256(file: Path) -> str:
-    try:
-        return hashlib.sha256(file.read_bytes()).hexdigest()
-    except OSError as error:
-        raise TrifoldError(f"cannot read this file: {error.strerror}", place=str(file)) from error

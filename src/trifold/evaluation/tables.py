@@ -43,6 +43,7 @@ class Row:
 
     `total`, `median` and `mean` are plan lengths over the solved instances (None if there are none); `seconds` is
     the time of all attempts; `failures` counts each named outcome but solved. `quality` is None without references.
+    `seeds` is how many models were trained to choose this one, and `training_seconds` their time (None: not known).
     """
 
     domain: str
@@ -56,6 +57,8 @@ class Row:
     seconds: float
     failures: dict[str, int]
     quality: Quality | None = None
+    seeds: int | None = None
+    training_seconds: float | None = None
 
 
 def summarise(records: Iterable[Record], references: Mapping[str, Reference] | None = None) -> list[Row]:
@@ -105,6 +108,8 @@ def _row(name: tuple[str, str, str], records: Sequence[Record], references: Mapp
         seconds=sum(record["seconds"] for record in records),
         failures={outcome.value: failures[outcome] for outcome in Outcome if failures[outcome]},
         quality=None if references is None else _quality(records, references),
+        seeds=records[0].get("training_seeds"),  # of one model file, as all facts of its training
+        training_seconds=records[0].get("training_seconds"),
     )
 
 
@@ -183,9 +188,14 @@ def aligned_text(cells: Sequence[Sequence[str]], names: int) -> str:
 
 def render_markdown(rows: Sequence[Row]) -> str:
     """A Markdown table."""
-    cells = [[_escape(cell, MARKDOWN) for cell in line] for line in table_cells(rows)]
-    rule = [":--" if i < NAME_COLUMNS else "--:" for i in range(len(cells[0]))]
-    return "".join(f"| {' | '.join(line)} |\n" for line in [cells[0], rule, *cells[1:]])
+    return markdown_table(table_cells(rows), names=NAME_COLUMNS)
+
+
+def markdown_table(cells: Sequence[Sequence[str]], names: int) -> str:
+    """A header and rows as a Markdown table: the first ``names`` columns to the left, the others to the right."""
+    head, *body = [[_escape(cell, MARKDOWN) for cell in line] for line in cells]
+    rule = [":--" if i < names else "--:" for i in range(len(head))]
+    return "".join(f"| {' | '.join(line)} |\n" for line in [head, rule, *body])
 
 
 def render_latex(rows: Sequence[Row]) -> str:

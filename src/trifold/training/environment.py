@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import platform
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import torch
+
+from trifold.hardware import processor_name
 
 
 def describe_environment(device: str) -> dict[str, Any]:
@@ -18,15 +19,8 @@ def describe_environment(device: str) -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": {package: version(package) for package in packages},
         "platform": platform.platform(),
-        "processor": _processor(),
+        "processor": processor_name(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "device": torch.cuda.get_device_name(device) if device.startswith("cuda") else device,
     }
-
-
-def _processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()

@@ -1,8 +1,8 @@
-"""Training steps of pymimir-rgnn, timed: the child of training_step.py, run by the peer's own Python.
+"""Training steps of pymimir-rgnn, timed: a script for the peer's own interpreter, which imports nothing of Trifold.
 
 The first line of standard input is a job as JSON: domain and problem as texts, states as lists of atoms, targets,
-encoder ("plain" or "expressive"), dim, layers, learning_rate. The answer says what was built. Every further line is a
-batch, a list of indices of states; the answer is the seconds of one training step on it. No module of Trifold is used.
+encoder ("plain" or "expressive"), dim, layers, learning_rate, threads, device. The answer says what was built. Every
+further line is a batch, a list of indices of states; the answer is the seconds of one training step on it.
 """
 
 from __future__ import annotations
@@ -12,41 +12,38 @@ import os
 import sys
 import time
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pymimir as mm
-import pymimir_rgnn as rgnn
-import torch
-from pymimir.advanced.formalism import FluentGroundAtomList
-from pymimir_rgnn.encoders import get_input_from_encoders
-
-ENCODERS = {
-    "plain": (rgnn.StateEncoder, rgnn.GoalEncoder),
-    "expressive": (rgnn.ExpressiveStateEncoder, rgnn.ExpressiveGoalEncoder),
-}
+if TYPE_CHECKING:  # so that any interpreter can read this file
+    import pymimir as mm
+    import pymimir_rgnn as rgnn  # type: ignore[import-not-found]
+    import torch
 
 NO_RELATIONS = {"object", "number", "="}
 """Predicates of pymimir that Trifold does not read."""
 
 
 def main() -> None:
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
     # What any library prints goes to standard error, so that the answers stay alone on standard output.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    import pymimir as mm
+    import torch
+    from pymimir_rgnn.encoders import get_input_from_encoders  # type: ignore[import-not-found]
 
     def answer(content: dict[str, Any]) -> None:
         answers.write(json.dumps(content) + "\n")
         answers.flush()
 
     job = json.loads(sys.stdin.readline())
+    torch.set_num_threads(job["threads"])
+    torch.manual_seed(0)
     domain = mm.Domain(job["domain"])
     problem = mm.Problem(domain, job["problem"])
     goal = problem.get_goal_condition()
     inputs = [(state, goal) for state in build_states(domain, problem, job["states"])]
-    targets = torch.tensor(job["targets"])
-    model = build_model(domain, job["encoder"], job["dim"], job["layers"])
+    targets = torch.tensor(job["targets"], device=job["device"])
+    model = build_model(domain, job["encoder"], job["dim"], job["layers"]).to(job["device"])
     optimizer = torch.optim.Adam(model.parameters(), lr=job["learning_rate"])
     first = get_input_from_encoders(inputs[:1], model._input_spec, model.get_device())
     packages = ("pymimir-rgnn", "pymimir", "torch")
@@ -65,6 +62,9 @@ def main() -> None:
 
 def build_states(domain: mm.Domain, problem: mm.Problem, wanted: list[list[list[str]]]) -> list[mm.State]:
     """The states with these atoms, each a predicate and its objects; static atoms are checked, not set."""
+    import pymimir as mm
+    from pymimir.advanced.formalism import FluentGroundAtomList
+
     fluent = {predicate.get_name() for predicate in domain.get_predicates(ignore_static=True, ignore_derived=True)}
     predicates = {predicate.get_name(): predicate for predicate in domain.get_predicates()}
     objects = {item.get_name(): item for item in problem.get_objects() + domain.get_constants()}
@@ -88,8 +88,13 @@ def build_states(domain: mm.Domain, problem: mm.Problem, wanted: list[list[list[
 
 
 def build_model(domain: mm.Domain, encoder: str, dim: int, layers: int) -> rgnn.RelationalGraphNeuralNetwork:
-    """The nearest to Trifold's network that the peer can be set to: README.md beside this file lists what differs."""
-    encoders = tuple(kind() for kind in ENCODERS[encoder])
+    """The nearest to Trifold's network that the peer can be set to: benchmarks/README.md lists what differs."""
+    import pymimir_rgnn as rgnn
+
+    encoders = {
+        "plain": (rgnn.StateEncoder(), rgnn.GoalEncoder()),
+        "expressive": (rgnn.ExpressiveStateEncoder(), rgnn.ExpressiveGoalEncoder()),
+    }[encoder]
     sizes = rgnn.HyperparameterConfig(
         domain=domain, embedding_size=dim, num_layers=layers, normalize_updates=False, residual_updates=True
     )
@@ -115,10 +120,9 @@ def step(
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    end = time.perf_counter()
-    if not torch.isfinite(loss):
+    if not loss.isfinite():  # on CUDA this waits for the card
         raise SystemExit(f"the peer's loss is {loss}")
-    return {"assembly": assembled - start, "step": end - start}
+    return {"assembly": assembled - start, "step": time.perf_counter() - start}
 
 
 if __name__ == "__main__":

@@ -1,0 +1,114 @@
+"""Put the model of a training run into the box: half precision on disk if that changes no decision.
+
+    python experiments/ship.py runs/logistics logistics --problems suite/logistics/validation
+
+The policy of the full-precision model is followed on the problems, and at every step both models choose a successor.
+If any choice differs by more than a tie, the weights stay in float32, and it is said so. Successors that differ in the
+names of objects alone have one V, up to rounding: which of them is chosen is chance in any precision. The file keeps
+the run's provenance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from trifold.errors import TrifoldError
+from trifold.hardware import spell_command
+from trifold.model import Model, Origin
+from trifold.pddl import Problem, State, load_problem
+from trifold.pddl.folder import find_problems
+from trifold.planning import follow_policy
+from trifold.shipped import FOLDER, SUFFIX
+from trifold.training.run import RunFolder
+
+TIE = 1e-4
+"""Values of a step that differ by less, relative to their size, are equal up to the rounding of float32."""
+
+
+@dataclass
+class Comparison:
+    """V of one model, which also counts how often another model would choose a successor that is worse by this V."""
+
+    model: Model
+    other: Model
+    decisions: int = 0
+    differences: int = 0
+
+    def values(self, states: Sequence[State]) -> Tensor:
+        ours, theirs = self.model.values(states), self.other.values(states)
+        least, chosen = float(ours.min()), float(ours[theirs.argmin()])
+        self.decisions += 1
+        self.differences += chosen - least > TIE * max(1.0, abs(least))
+        return ours
+
+
+def compare(model: Model, other: Model, problems: Sequence[Problem], max_steps: int) -> Comparison:
+    """Count the decisions along the model's trajectories, and those that the other model would take differently."""
+    comparison = Comparison(model, other)
+    for problem in problems:
+        comparison.decisions -= 1  # the initial state is evaluated alone: nothing is decided
+        trajectory = follow_policy(problem, comparison.values, max_steps=max_steps)
+        print(f"{problem.name}: {trajectory.outcome.value} after {len(trajectory.actions)} steps", flush=True)
+    return comparison
+
+
+def load_run(run: Path) -> Model:
+    """The model that a run kept, if its provenance is whole; its command is kept without the place of the program."""
+    model = Model.load(RunFolder(run).model)
+    origin = Origin.of(model.provenance)
+    unknown = [field.name for field in fields(Origin) if getattr(origin, field.name) is None]
+    if unknown:
+        raise TrifoldError(
+            f"the model does not say its {', '.join(unknown)}",
+            place=str(run),
+            remedy=f"trifold train --resume {run}, or train it anew",
+        )
+    program, *words = model.provenance["command"]
+    model.provenance["command"] = [spell_command([program]).split()[-1], *words]
+    return model
+
+
+def ship(model: Model, path: Path, problems: Sequence[Path], *, device: str = "cpu", max_steps: int = 1000) -> str:
+    """Write the model, and return the type of its weights on disk."""
+    domain = model.domain
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder, path.name), torch.float16)
+        half = Model.load(Path(folder, path.name), device)
+    loaded = [load_problem(domain, problem) for problem in problems]
+    found = compare(model.to(device), half, loaded, max_steps)
+    dtype = torch.float32 if found.differences else torch.float16
+    name = str(dtype).removeprefix("torch.")
+    checked = {"problems": len(problems), "decisions": found.decisions, "differences": found.differences}
+    model.provenance["storage"] = {"dtype": name, "half_precision": checked}
+    model.save(path, dtype)
+    print(f"half precision changes {found.differences} of {found.decisions} decisions")
+    return name
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="the folder that `trifold train` made")
+    parser.add_argument("name", help="such as logistics")
+    parser.add_argument("--problems", type=Path, nargs="+", required=True, help="folders or files to compare on")
+    parser.add_argument("--out", type=Path, default=FOLDER, help="the folder of shipped models")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--max-steps", type=int, default=1000)
+    options = parser.parse_args()
+    problems = [problem for place in options.problems for problem in find_problems(place)]
+    path = options.out / f"{options.name}{SUFFIX}"
+    try:
+        dtype = ship(load_run(options.run), path, problems, device=options.device, max_steps=options.max_steps)
+    except TrifoldError as error:
+        raise SystemExit(f"error: {error}") from None
+    print(f"{path}: {dtype}, {path.stat().st_size / 1e6:.2f} MB")
+
+
+if __name__ == "__main__":
+    main()

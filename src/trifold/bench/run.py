@@ -1,0 +1,184 @@
+"""A whole benchmark in one run: from PDDL files to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trifold.bench.files import find_files
+from trifold.bench.lama import choose_planner, time_first_plan
+from trifold.bench.machine import Machine
+from trifold.bench.peer import PEER_ENCODERS, Comparison, compare_with_peer, find_peer
+from trifold.bench.policy_step import time_policy_step
+from trifold.bench.report import Report, Row
+from trifold.bench.stages import Bench, time_batching, time_encoding, time_labelling, time_training
+from trifold.bench.timing import conditions, use_threads
+from trifold.data import Dataset, dead_end_target
+from trifold.encoders import TRIANGLE, encode_all
+from trifold.errors import TrifoldError
+from trifold.model import Model, ModelConfig, choose_device
+from trifold.pddl import StateSpace, load_domain, load_problem
+from trifold.pddl.expansion import StateLimitError, UnsolvableError, expand
+from trifold.pddl.text import open_source
+from trifold.structures import Structures, concatenate
+
+STATES = 2048
+"""So many states, as many from each problem, are encoded and trained on."""
+
+PEER_STEPS = 20
+"""The most steps that pymimir-rgnn takes: often one alone takes longer than a row is measured."""
+
+RATE_SECONDS = 0.2
+"""For so long each rate is measured at each size."""
+
+
+def run_bench(
+    place: str,
+    config: ModelConfig,
+    *,
+    batches: Sequence[int] | None = None,
+    problem: Path | None = None,
+    device: str = "auto",
+    threads: int | None = None,
+    peer_python: Path | None = None,
+    planner: Path | None = None,
+    timeout: float = 300.0,
+    max_states: int = 100_000,
+    seconds: float = 3.0,
+    seed: int = 0,
+    say: Callable[[str], None] = lambda text: None,
+) -> Report:
+    """Time every stage for a domain, by name or as a folder, and an architecture.
+
+    batches      sizes of batches; None is 16, and on CUDA 16, 64 and 256
+    problem      the large problem of the policy step; None is the largest test problem
+    peer_python  an interpreter with pymimir-rgnn; None tries this one
+    planner      a fast-downward.py; None tries that of up-fast-downward
+    timeout      seconds for its first plan
+    max_states   problems with more states are not labelled
+    seconds      for about so long each row is measured
+    """
+    device = choose_device(device)
+    batches = batches or ((16, 64, 256) if device.startswith("cuda") else (16,))
+    peer, planner = find_peer(peer_python), choose_planner(planner)
+    if threads is not None:
+        use_threads(threads)
+    bench = Bench(Machine(device, min(RATE_SECONDS, seconds)), seconds)
+    with TemporaryDirectory(prefix="trifold-") as temporary:
+        files = find_files(place, Path(temporary), problem, seed)
+        domain = load_domain(files.domain)
+        large = load_problem(domain, files.large)
+
+        say("labelling")
+        labelled = label_problems(files.domain, files.training, max_states, say)
+        spaces = list(labelled.values())
+        rows = time_labelling(bench, files.domain, list(labelled), spaces, max_states)
+
+        say("encoding")
+        encoder = config.build_encoder()
+        structures, targets = draw_states(spaces, STATES, seed)
+        plain, targets = structures.to(device), targets.to(device)
+        encoded = encode_all(encoder, plain)
+        counts = dict(zip(encoded.signature.names, encoded.atom_counts.sum(1).tolist(), strict=True))
+        data = Dataset(encoded, None, targets, torch.ones_like(targets, dtype=torch.int64), counts)
+        model = Model.fresh(config, domain.signature, domain.text, counts, seed).to(device)
+        rows.append(time_encoding(bench, encoder, plain))
+        for batch in batches:
+            say(f"batches and training steps of {batch} states")
+            rows.append(time_batching(bench, data, batch, seed))
+            rows += time_training(bench, model, data, batch, seed)
+
+        say("training steps of pymimir-rgnn")
+        path, space = next(iter(labelled.items()))
+        try:
+            compared = compare_with_peer(
+                peer,
+                domain.source,
+                open_source(path, "problem"),
+                space,
+                config,
+                batch=min(batches),
+                steps=PEER_STEPS,
+                seconds=seconds,
+                seed=seed,
+                device=device,
+                say=say,
+            )
+            rows += peer_rows(compared, config, min(batches), path.name)
+        except TrifoldError as error:  # all else is worth having without it
+            rows.append(Row("training step", "pymimir-rgnn", note=error.message))
+
+        say(f"policy step of {files.large.name}")
+        policy_rows, policy_sizes = time_policy_step(bench, model, large)
+        rows += policy_rows
+        say("LAMA's first plan")
+        rows.append(time_first_plan(planner, files.domain, files.large, timeout))
+        return Report(
+            settings={"domain": place, "model": config.label} | config.to_json() | {"batches": list(batches)},
+            conditions=conditions(device),
+            sizes={
+                "labelled problems": {path.name: len(space) for path, space in labelled.items()},
+                "a training state": {
+                    "objects": float(plain.element_counts.double().mean()),
+                    "elements": float(encoded.element_counts.double().mean()),
+                    "message rows": float(encoded.message_rows().double().mean()),
+                    "triangles": counts.get(TRIANGLE, 0) / len(encoded),
+                },
+                "policy step": {"problem": files.large.name} | policy_sizes,
+            },
+            rates=bench.machine.to_json(),
+            rows=rows,
+        )
+
+
+def label_problems(
+    domain: Path, problems: Sequence[Path], max_states: int, say: Callable[[str], None]
+) -> dict[Path, StateSpace]:
+    """The state spaces of the problems that have one within the limit."""
+    spaces = {}
+    for path in problems:
+        try:
+            spaces[path] = expand(domain, path, max_states)
+        except (StateLimitError, UnsolvableError) as error:
+            say(f"left out {path.name}: {error.message}")
+    if not spaces:
+        raise TrifoldError(
+            "none of the training problems can be labelled", place=str(problems[0]), remedy="raise --max-states"
+        )
+    return spaces
+
+
+def draw_states(spaces: Sequence[StateSpace], count: int, seed: int) -> tuple[Structures, Tensor]:
+    """About so many structures over objects, as many from each space, and their targets."""
+    generator = np.random.default_rng(seed)
+    dead_end = dead_end_target(spaces, "keep")
+    assert dead_end is not None
+    structures, targets = [], []
+    for space in spaces:
+        chosen = generator.choice(len(space), min(len(space), -(-count // len(spaces))), replace=False)
+        distances = space.distances[chosen]
+        structures.append(space.structures().take(torch.from_numpy(chosen)))
+        targets.append(torch.from_numpy(np.where(distances < 0, dead_end, distances)).to(torch.float32))
+    return concatenate(structures), torch.cat(targets)
+
+
+def peer_rows(found: Comparison, config: ModelConfig, batch: int, problem: str) -> list[Row]:
+    """Training steps of Trifold and of pymimir-rgnn on states of one problem."""
+    versions = ", ".join(f"{name} {number}" for name, number in found.peer_versions.items())
+    messages = f"{found.their_messages:,} messages a layer in a state where trifold sends {found.our_messages:,}"
+    ours, theirs = (f"batch {batch}, one problem, {name}" for name in ("trifold", "pymimir-rgnn"))
+    return [
+        Row("training step", ours, found.ours, batch, against=("pymimir-rgnn", found.theirs)),
+        Row(
+            "training step",
+            theirs,
+            found.theirs,
+            batch,
+            note=f"{PEER_ENCODERS[config.encoder]} encoder, {messages}; {problem}; {versions}",
+        ),
+    ]

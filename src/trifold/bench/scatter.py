@@ -1,0 +1,34 @@
+"""The same network in plain PyTorch, by unsorted scatters: what ``Incidence`` is measured against."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from trifold.model import ValueNetwork
+from trifold.nn import MLP, RGNN, smooth_max
+from trifold.nn.mish import mish
+from trifold.structures import Structures
+
+
+def scattered_values(network: ValueNetwork, structures: Structures) -> Tensor:
+    """V of encoded structures by Algorithm 1, line by line: rows in the order of the atoms, scattered to receivers.
+
+    Shapes: encoded structures → (structures,).
+    """
+    embed, union = network.embed, structures.disjoint_union()
+    if not isinstance(embed, RGNN):
+        raise ValueError("an Edge Transformer sends no messages: there is nothing to scatter")
+    senders = [(mlp, union.atoms(name)) for mlp, (name, _) in zip(embed.messages, embed.relations, strict=True)]
+    receivers = torch.cat([union.arguments.new_empty(0), *(atoms.reshape(-1) for _, atoms in senders if len(atoms))])
+    f = embed.initial(union)
+    for _ in range(embed.layers):
+        messages = [_apply(mlp, f[atoms].flatten(1)).view(-1, embed.dim) for mlp, atoms in senders if len(atoms)]
+        received = smooth_max(torch.cat([f[:0], *messages]), receivers, union.elements, embed.sharpness)
+        f = f + _apply(embed.update, torch.cat([f, received], dim=1))
+    return network.readout(f, union)
+
+
+def _apply(mlp: torch.nn.Module, x: Tensor) -> Tensor:
+    assert isinstance(mlp, MLP)
+    return mlp.outer(mish(mlp.inner(x)))

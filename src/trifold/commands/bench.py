@@ -1,0 +1,85 @@
+"""`trifold bench`: how fast every stage is on this machine, beside what the machine could do."""
+
+from __future__ import annotations
+
+import json as json_format
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trifold.commands.options import Device, Json, MaxStates, Quiet, Seed
+from trifold.commands.train import EncoderName
+
+
+def bench(
+    place: Annotated[
+        str,
+        typer.Argument(
+            metavar="DOMAIN|DIR",
+            help="A domain of `trifold domains`, or a folder of domain and problems, as for `train`.",
+        ),
+    ] = "logistics",
+    encoder: Annotated[
+        EncoderName, typer.Option("--encoder", help="The architecture, as for `train`.")
+    ] = EncoderName.PAIRS,
+    t: Annotated[float, typer.Option("--t", help="t of R-GNN[t]: 0, 1, 2, … or inf.")] = 1,
+    dim: Annotated[int, typer.Option("--dim", help="k, the width of an embedding.")] = 64,
+    layers: Annotated[int, typer.Option("--layers", help="L, the number of layers.")] = 30,
+    batch: Annotated[
+        list[int] | None,
+        typer.Option("--batch", min=1, help="States in a batch; again for more sizes. 16, on CUDA 16, 64 and 256."),
+    ] = None,
+    problem: Annotated[
+        Path | None,
+        typer.Option("--problem", help="The problem of the policy step; the largest test problem if not given."),
+    ] = None,
+    peer_python: Annotated[
+        Path | None,
+        typer.Option("--peer-python", help="A Python with pymimir-rgnn; this one, if it has it, if not given."),
+    ] = None,
+    planner: Annotated[
+        Path | None,
+        typer.Option("--planner", help="A fast-downward.py; that of the package up-fast-downward if not given."),
+    ] = None,
+    timeout: Annotated[float, typer.Option("--timeout", min=0.0, help="Seconds for LAMA's first plan.")] = 300.0,
+    seconds: Annotated[float, typer.Option("--seconds", min=0.0, help="Measure each row for about so long.")] = 3.0,
+    threads: Annotated[
+        int | None, typer.Option("--threads", min=1, help="Threads on a CPU; torch's own choice if not given.")
+    ] = None,
+    max_states: MaxStates = 100_000,
+    seed: Seed = 0,
+    device: Device = "auto",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Time labelling, encoding, batching, training step and policy step, beside the floor of each.
+
+    The model is fresh: speed does not depend on what was learned. Floors are counted from the states themselves, and
+    taken at the rates of this machine, measured in the same run. Beside them: pymimir's search, pymimir-rgnn (whose
+    expressive encoder needs gigabytes and a minute a step), the network by unsorted scatters, and LAMA's first plan for
+    the whole problem in which the policy makes one step.
+    """
+    from trifold.bench import run_bench
+    from trifold.model import ModelConfig
+
+    def say(text: str) -> None:
+        if not quiet:
+            typer.echo(text, err=True)
+
+    report = run_bench(
+        place,
+        ModelConfig(encoder.value, t, dim, layers),
+        batches=batch,
+        problem=problem,
+        device=device,
+        threads=threads,
+        peer_python=peer_python,
+        planner=planner,
+        timeout=timeout,
+        max_states=max_states,
+        seconds=seconds,
+        seed=seed,
+        say=say,
+    )
+    typer.echo(json_format.dumps(report.to_json(), indent=2) if json else report.to_text())

@@ -1,0 +1,75 @@
+"""`trifold models`: the trained models in the box."""
+
+from __future__ import annotations
+
+import json as json_format
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from trifold.commands.options import Json
+
+COLUMNS = {  # of the table: which fact, and its format
+    "Name": ("name", ""),
+    "Model": ("model", ""),
+    "Hardware": ("hardware", ""),
+    "Parameters": ("parameters", ","),
+    "Problems": ("problems", ","),
+    "States": ("states", ","),
+    "Seconds": ("seconds", ",.0f"),
+    "Seeds": ("seeds", ""),
+    "Steps": ("steps", ","),
+    "Loss": ("validation_loss", ".4f"),
+}
+
+
+def models(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show all that is known of this model.")] = None,
+    json: Json = False,
+) -> None:
+    """List the shipped models and how they were trained, or show one with its whole provenance.
+
+    Their names stand for model files in other commands. Training seconds are those of all seeds; steps and validation
+    loss are those of the seed that was kept.
+    """
+    from trifold.shipped import find_model, shipped_models
+
+    if name is not None:
+        described = _describe(name, find_model(name), whole=True)
+        typer.echo(json_format.dumps(described, indent=2, ensure_ascii=False))
+        return
+    found = [_describe(name, file, whole=False) for name, file in shipped_models().items()]
+    if json:
+        typer.echo(json_format.dumps(found, indent=2))
+    elif found:
+        typer.echo(_table(found), nl=False)
+    else:
+        typer.echo("no model is shipped with this version: `trifold train` makes one", err=True)
+
+
+def _describe(name: str, file: Path, *, whole: bool) -> dict[str, Any]:
+    from trifold.model import Model, Origin
+
+    model = Model.load(file)
+    facts = {
+        "name": name,
+        "model": model.name,
+        "parameters": sum(weight.numel() for weight in model.network.parameters()),
+        "bytes": file.stat().st_size,
+    }
+    if whole:
+        return facts | {"config": model.config.to_json(), "provenance": model.provenance}
+    return facts | asdict(Origin.of(model.provenance))
+
+
+def _table(found: Sequence[dict[str, Any]]) -> str:
+    from trifold.evaluation import aligned_text
+
+    rows = [
+        ["-" if model[fact] is None else format(model[fact], form) for fact, form in COLUMNS.values()]
+        for model in found
+    ]
+    return aligned_text([list(COLUMNS), *rows], names=3)

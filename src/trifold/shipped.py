@@ -1,0 +1,45 @@
+"""Models in the box: the trained model files that come with the package, by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trifold.errors import TrifoldError
+
+if TYPE_CHECKING:
+    from trifold.model import Model
+
+FOLDER = Path(__file__).parent / "model" / "pretrained"
+SUFFIX = ".safetensors"
+
+
+def shipped_models() -> dict[str, Path]:
+    """The file of each shipped model, by its name."""
+    return {file.stem: file for file in sorted(FOLDER.glob(f"*{SUFFIX}"))}
+
+
+def find_model(model: Path | str) -> Path:
+    """The file that a user means: a file, or else a shipped model of this name.
+
+    Only a bare word is looked for among the names; any other path is a file's, whether it is there or not.
+    """
+    path = Path(model)
+    if path.is_file() or path.name != str(model) or path.suffix:
+        return path
+    return _choose(path.name, "there is no such file, nor a shipped model of this name")
+
+
+def pretrained(name: str, device: str = "cpu") -> Model:
+    """Load a shipped model by its name, such as "logistics"; `trifold models` lists them."""
+    from trifold.model import Model
+
+    return Model.load(_choose(name, "there is no shipped model of this name"), device)
+
+
+def _choose(name: str, otherwise: str) -> Path:
+    models = shipped_models()
+    if name not in models:
+        known = f"one of {', '.join(models)}" if models else "a model file: no model is shipped with this version"
+        raise TrifoldError(otherwise, place=name, remedy=known)
+    return models[name]

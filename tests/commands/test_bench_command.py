@@ -1,0 +1,94 @@
+"""`trifold bench` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from trifold.domains import write_problems
+
+SMALL = ("--dim", 8, "--layers", 2, "--batch", 2, "--seconds", 0, "--threads", 1, "--device", "cpu")
+STAGES = ["labelling", "encoding", "batching", "training step", "policy step", "first plan"]
+
+PEER = """\
+import json, sys
+if "-c" in sys.argv:
+    sys.exit()
+job = json.loads(sys.stdin.readline())
+objects = len({name for _, *names in job["states"][0] for name in names})
+versions = {"pymimir-rgnn": "0"}
+about = {"objects": objects, "messages": 5, "threads": job["threads"], "versions": versions}
+print(json.dumps(about), flush=True)
+for line in sys.stdin:
+    assert len(json.loads(line)) == 2
+    print(json.dumps({"assembly": 0.5, "step": 1.0}), flush=True)
+"""
+
+PLANNER = """\
+import sys
+from pathlib import Path
+from trifold.pddl import load_domain, load_problem
+if "--version" in sys.argv:
+    sys.exit(print("24.06"))
+assert "lama-first" in sys.argv
+problem = load_problem(load_domain(Path(sys.argv[-2])), Path(sys.argv[-1]))
+plans = {problem.initial_state: []}
+queue = [problem.initial_state]
+for state in queue:
+    if problem.is_goal(state):
+        break
+    for action, successor in problem.successors(state):
+        if successor not in plans:
+            plans[successor] = [*plans[state], action]
+            queue.append(successor)
+Path(sys.argv[sys.argv.index("--plan-file") + 1]).write_text("\\n".join(plans[state]))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_problems(tmp_path, "gripper", [1, 2], 0)
+    return tmp_path
+
+
+def bench(*words, code=0):
+    command = [sys.executable, "-m", "trifold", "bench", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def script(path, text):
+    path.write_text(f"#!{sys.executable}\n{text}", encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def test_json_has_every_stage(folder, tmp_path):
+    peer, planner = script(tmp_path / "peer", PEER), script(tmp_path / "fast-downward.py", PLANNER)
+    words = (folder, *SMALL, "--batch", 3, "--json", "--peer-python", peer, "--planner", planner)
+    done = bench(*words)
+    assert "policy step of gripper-02-00.pddl" in done.stderr.splitlines()
+    report = json.loads(done.stdout)
+    rows = report["rows"]
+    assert list(dict.fromkeys(row["stage"] for row in rows)) == STAGES
+    assert all(row["seconds"]["median"] > 0 for row in rows)
+    named = {row["what"].strip(): row for row in rows}
+    assert named["batch 2, reference"]["floor"]["flops"] > 0 and "batch 3, reference" in named
+    assert named["batch 2, one problem, pymimir-rgnn"]["seconds"]["median"] == 1.0
+    assert named["batch 2, one problem, trifold"]["against"] == "pymimir-rgnn"
+    network, reference = named["of it network"], named["network, reference"]
+    assert network["against"] == reference["against"] == "scatter" and network["floor"] == reference["floor"]
+    assert 0 < network["done_floor"]["flops"] <= network["floor"]["flops"] and reference["done_floor"] is None
+    assert named["LAMA, the whole problem"]["note"].endswith(" steps")
+    assert report["settings"]["model"] == "R-GNN[1]" and report["conditions"]["threads"] == 1
+    assert report["sizes"]["policy step"]["successors"] > 0
+
+
+def test_bad_input_is_an_error():
+    done = bench("grippr", code=2)
+    assert "neither a domain nor a folder" in done.stderr and done.stdout == ""

@@ -1,0 +1,62 @@
+"""`trifold models`, and names of shipped models where other commands take a model file."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+from typer.testing import CliRunner
+
+from trifold import shipped
+from trifold.commands import app
+from trifold.errors import TrifoldError
+from trifold.evaluation import read_records
+
+
+@pytest.fixture
+def box(example_folder, tmp_path, monkeypatch):
+    shutil.copy(example_folder / "model.safetensors", tmp_path / "gripper.safetensors")
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    monkeypatch.chdir(example_folder)
+    return tmp_path
+
+
+def trifold(*words):
+    return CliRunner().invoke(app, list(map(str, words)))
+
+
+def test_the_models_are_listed(box):
+    heads, _, line = trifold("models").stdout.splitlines()
+    assert heads.split()[:3] == ["Name", "Model", "Hardware"] and line.startswith("gripper  R-GNN[1]")
+    (model,) = json.loads(trifold("models", "--json").stdout)
+    assert (model["name"], model["model"], model["seeds"]) == ("gripper", "R-GNN[1]", 1)
+    assert model["parameters"] > 1000 and len(model["data"]) == 64
+
+
+def test_one_model_is_shown_with_its_provenance(box):
+    model = json.loads(trifold("models", "gripper").stdout)
+    assert model["config"]["t"] == 1 and model["provenance"]["settings"]["steps"] == 200
+    with pytest.raises(TrifoldError, match="one of gripper"):
+        raise trifold("models", "griper").exception
+
+
+def test_an_empty_box_says_so(box):
+    (box / "gripper.safetensors").unlink()
+    done = trifold("models")
+    assert (done.exit_code, done.stdout) == (0, "") and "no model is shipped" in done.stderr
+    assert trifold("models", "--json").stdout == "[]\n"
+
+
+def test_a_problem_is_solved_by_the_name_of_a_model(box):
+    done = trifold("solve", "gripper", "problem.pddl", "--quiet")
+    assert done.exit_code == 0 and done.stdout.endswith("; cost = 5 (unit cost)\n")
+
+
+def test_problems_are_evaluated_by_the_name_of_a_model(box, tmp_path):
+    done = trifold("evaluate", "gripper", "problem.pddl", "--records", tmp_path / "r.jsonl", "--quiet")
+    assert done.exit_code == 0
+    (record,) = read_records(tmp_path / "r.jsonl")
+    assert (record["outcome"], record["model_path"]) == ("solved", "gripper")
+    assert (record["training_seeds"], record["training_problems"]) == (1, 2)
+    assert record["training_seconds"] > 0 and record["hardware"] and record["training_data"]

@@ -1,0 +1,150 @@
+"""The page of results: made from records alone, beside the paper's rows, and honest about what was not run."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from trifold.commands import app
+from trifold.errors import TrifoldError
+from trifold.evaluation.first_plan import PLANNER, POLICY
+from trifold.evaluation.page import read_results, results_page
+from trifold.evaluation.records import SCHEMA, Record
+from trifold.evaluation.references import Reference, best_of_each, read_references
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_page_in_the_repository_is_what_its_records_make(monkeypatch):
+    """To renew it: make results."""
+    monkeypatch.chdir(ROOT)
+    words = ["table", "experiments/results", "experiments/lama", "--format", "page", "--notes", "experiments/tried.md"]
+    for file in sorted(Path("experiments").glob("references*.jsonl")):
+        words += ["--references", str(file)]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.stdout == Path("docs/results.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "experiments").glob("**/*.jsonl")), ids=lambda file: file.stem)
+def test_records_in_the_repository_name_no_place_on_a_machine(file):
+    assert not re.search(r'["\s](/|~)\w', file.read_text(encoding="utf-8"))
+
+
+def test_every_blocks_problem_in_the_repository_has_an_optimal_reference():
+    best = best_of_each(
+        one for file in (ROOT / "experiments").glob("references*.jsonl") for one in read_references(file)
+    )
+    blocks = [one for one in best.values() if "blocks" in one["domain"]]
+    assert len(blocks) == 2 * (17 + 22) and {one["kind"] for one in blocks} == {"optimal"}
+
+
+def record(problem, plan_length, model="R-GNN[1]", policy="unvisited", **changes):
+    fields = dict.fromkeys(Record.__annotations__) | {
+        "schema": SCHEMA,
+        "domain": "any",
+        "model": model,
+        "model_sha256": f"{model}0123456789",
+        "policy": policy,
+        "problem": problem,
+        "problem_sha256": problem,
+        "outcome": "stuck" if plan_length is None else "solved",
+        "plan_length": plan_length,
+        "seconds": 2.0,
+        "hardware": "abacus",
+    }
+    training = {"command": "trifold train", "seed": 1, "seeds": 3, "seconds": 600.0, "data": "d" * 64}
+    learned = {} if model == PLANNER else {f"training_{name}": value for name, value in training.items()}
+    return fields | learned | changes
+
+
+def reference(problem, length, kind="optimal"):
+    fields = dict.fromkeys(Reference.__annotations__) | {"schema": 1, "problem_sha256": problem}
+    return fields | {"kind": kind, "length": length}
+
+
+def cells(page, section):
+    """The rows of a section, below its heading, as lists of cells."""
+    text = page.split(f"## {section}")[1].split("\n## ")[0]
+    lines = [line for line in text.replace("\\", "").splitlines() if line.startswith("|")]
+    rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines[2:]]
+    named = []
+    for row in rows:
+        named.append([row[0] or named[-1][0], *row[1:]])
+    return named
+
+
+def test_ours_the_papers_and_lamas_stand_side_by_side():
+    records = [record(f"p{i}", 40 if i else None) for i in range(17)]
+    records += [record(f"p{i}", 100, PLANNER, POLICY) for i in range(17)]
+    best = best_of_each(reference(f"p{i}", 32) for i in range(17))
+    page = results_page({"public": {"blocks-s": records}}, best, "Nothing.\n")
+    rows = [row for row in cells(page, "The public test files") if row[0] == "blocks-s"]
+    paper = ["–", "3", "129,600"]
+    assert [row[1:] for row in rows] == [
+        ["R-GNN[1]", "unvisited", "16 / 17 (94 %)", "640", "40", "40.0", "640 / 512 = 1.250", "2.00", "3", "600"],
+        ["R-GNN[1] in the paper", "unvisited", "17 / 17 (100 %)", "684", "36", "40", "684 / 544 = 1.257", *paper],
+        ["LAMA", "first plan", "17 / 17 (100 %)", "1,700", "100", "100.0", "1,700 / 544 = 3.125", "2.00", "–", "–"],
+    ]
+    assert page.endswith("## What was tried and did not help\n\nNothing.\n")
+    assert cells(page, "The models") == [
+        ["blocks-s", "R-GNN[1]", "trifold train", "R-GNN[1]", "dddddddd", "–", "3", "1", "–", "–", "600"]
+    ]
+    assert "Seconds were taken on: abacus, abacus (LAMA)." in page
+
+
+def test_a_shorter_plan_is_the_better_reference():
+    records = [record("p", 50), record("p", 40, PLANNER, POLICY), record("q", 9)]
+    best = best_of_each([reference("p", 44, "best known")])
+    page = results_page({"suite": {"grid": records}}, best, "")
+    ours, _, lama = [row for row in cells(page, "The test problems of the suite") if row[0] == "grid"]
+    assert ours[7] == "50 / 40 = 1.250 (1 of 2)" and lama[7] == "40 / 40 = 1.000"
+    with pytest.raises(TrifoldError, match="shorter than the optimal"):
+        results_page({"suite": {"grid": records}}, best_of_each([reference("p", 44)]), "")
+
+
+def test_what_was_not_run_says_so():
+    page = results_page({"suite": {"gripper": [record("p0", 10)]}}, {}, "")
+    rows = cells(page, "The test problems of the suite")
+    assert [row[3] for row in rows if row[0] == "gripper"] == ["1 / 1 (100 %), 17 not run", "11 / 18 (61 %)", "not run"]
+    assert len({row[0] for row in rows}) == 11
+    assert [row[3] for row in rows if row[1] == "R-GNN[1]" and row[0] != "gripper"] == ["not run"] * 11
+    assert [row[2] for row in rows if row[0] == "navig-xy"] == ["unvisited", "strict", "strict", "first plan"]
+    assert "Not run yet" in page.split("## Fresh problems")[1]
+    assert "No model was evaluated yet" not in page
+
+
+def test_fresh_problems_have_a_section_for_each_seed():
+    page = results_page({f"fresh-{seed}": {"grid": [record("p", 1)]} for seed in (7, 8)}, {}, "")
+    for seed in (7, 8):
+        rows = cells(page, f"Fresh problems: generator seed {seed}")
+        assert next(row[3] for row in rows if row[0] == "grid") == "1 / 1 (100 %), 19 not run"
+
+
+def test_architectures_are_compared_with_each_other_and_with_the_paper():
+    results = {
+        "suite": {"navig-xy": [record("p", 3, "R-GNN", "strict"), record("p", 3, "R-GNN[2]")]},
+        "public": {"logistics": [record("p", 50, "R-GNN[0]")]},
+    }
+    rows = cells(results_page(results, {}, ""), "Architectures")
+    shown = {(row[0], row[1], row[2]): (row[3], row[-1]) for row in rows}
+    assert shown["navig-xy", "R-GNN", "strict"] == ("1 / 1 (100 %), 71 not run", "43 / 72 (59 %)")
+    assert shown["navig-xy", "R-GNN", "unvisited"] == ("not run", "–")
+    assert shown["navig-xy", "R-GNN[2]", "unvisited"] == ("1 / 1 (100 %), 71 not run", "–")
+    assert shown["logistics", "R-GNN[0]", "unvisited"] == ("1 / 1 (100 %), 19 not run", "9 / 20 (45 %)")
+    assert shown["grid", "R-GNN[1]", "unvisited"] == ("not run", "15 / 20 (75 %)")
+
+
+def test_results_are_read_from_several_folders_and_strange_ones_refused(tmp_path):
+    for folder, model in (("ours", "R-GNN[1]"), ("lama", PLANNER)):
+        file = tmp_path / folder / "suite" / "grid.jsonl"
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps(record("p", 1, model)) + "\n")
+    results = read_results([tmp_path / "ours", tmp_path / "lama", tmp_path / "none"])
+    assert [one["model"] for one in results["suite"]["grid"]] == ["R-GNN[1]", PLANNER]
+    file.rename(file.with_name("sokoban.jsonl"))
+    with pytest.raises(TrifoldError, match="public, suite or fresh-N"):
+        read_results([tmp_path / "lama"])
+    with pytest.raises(TrifoldError, match="there are no results"):
+        read_results([tmp_path / "none"])
