@@ -77,11 +77,12 @@ def test_a_space_is_its_path(split: str) -> None:
 def test_the_suite_has_the_sizes_of_the_paper() -> None:
     texts = {split: draw(split) for split in SPLITS}
     cells = {split: [text.count("(cell ") for text in texts[split]] for split in SPLITS}
-    assert [len(texts[split]) for split in SPLITS] == [105, 30, 72]
+    assert [len(texts[split]) for split in SPLITS] == [630, 30, 72]
     assert max(cells["train"]) == max(cells["validation"]) == 28
     assert max(cells["test"]) == 32
-    everything = [text.split("\n", 1)[1] for split in SPLITS for text in texts[split]]
-    assert len(set(everything)) == 105 + 30 + 72
+    bodies = {split: [text.split("\n", 1)[1] for text in texts[split]] for split in SPLITS}
+    held_out = set(bodies["validation"]) | set(bodies["test"])
+    assert len(held_out) == 30 + 72 and held_out.isdisjoint(bodies["train"])
 
 
 def test_the_figures_are_tests_by_name() -> None:

@@ -14,7 +14,8 @@ robot, G for the goal and # for blocked cells:
 The Manhattan distance guides the robot on the left and misleads it on the right. A training set must cover paths in
 all four directions, straight ones and ones that lead away from the goal first, from one move to the longest that tests
 have, lying and standing grids, and free cells beside the path that are of no use. A state is a cell of the path, so a
-space has at most 17 states and the whole training split 834: the domain holds no more.
+space has at most 17 states: a training split of 105 problems has 834, and a network learns those by heart (training
+error 0.01, validation 0.77), so each size is drawn six times.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def generate(
 
 
 def suite(split: Literal["train", "validation", "test"]) -> list[dict[str, int | str]]:
-    """List the options of each problem of a split: 105 for training, 30 for validation and 72 tests."""
+    """List the options of each problem of a split: 630 for training, 30 for validation and 72 tests."""
     figures: list[dict[str, int | str]] = [{"grid": figure} for figure in FIGURES] if split == "test" else []
     grids, percentages = SUITE[split]
     return figures + [
@@ -133,7 +134,7 @@ def draw_path(rng: random.Random, width: int, height: int, moves: int) -> list[C
 SUITE: dict[str, tuple[list[Cell], list[int]]] = {
     "train": (
         [(3, 3), (4, 3), (5, 3), (4, 4), (6, 3), (7, 3), (5, 4), (8, 3), (6, 4), (5, 5), (9, 3), (7, 4)],
-        [10, 20, 32, 44, 55],
+        [10, 20, 32, 44, 55] * 6,
     ),
     "validation": ([(5, 4), (8, 3), (6, 4), (9, 3), (7, 4)], [20, 36, 52]),
     "test": ([(8, 3), (6, 4), (9, 3), (7, 4), (6, 5), (10, 3), (8, 4)], [12, 20, 30, 40, 48]),
