@@ -97,12 +97,11 @@ def test_sizes_are_those_of_the_paper_and_training_spaces_are_small() -> None:
         (cities, packages) for cities in range(15, 20) for packages in range(8, 12)
     ]
     assert all(option["locations"] == 2 and not option["single"] for option in TEST)
-    for options in (TRAIN, VALIDATION):
+    for options, packages, all_states in ((TRAIN, {3, 4, 5, 6}, 11_000_000), (VALIDATION, {3, 4, 5}, 2_000_000)):
         assert {option["cities"] for option in options} == {2, 3, 4, 5}
-        assert {option["packages"] for option in options} == {3, 4, 5}
-        assert 10_000 < sum(map(states, options)) < 1_500_000
-        assert max(map(states, options)) < 300_000
-    assert max(map(states, VALIDATION)) == max(map(states, TRAIN))
+        assert {option["packages"] for option in options} == packages
+        assert 10_000 < sum(map(states, options)) < all_states
+        assert max(map(states, options)) <= 2_400_000
     assert set(map(states, VALIDATION)) <= set(map(states, TRAIN))
 
 
@@ -122,8 +121,19 @@ def test_every_problem_is_of_its_size_and_unsolved() -> None:
             assert len(places.start) == 1 + cities + packages
             assert all(places.city[places.start[f"t{city}"]] == f"c{city}" for city in range(cities))
             assert f"(airport {places.start['a0']})" in text and text.count("(airport ") == cities
-            assert sum(places.start[name] not in places.city for name in places.goal) == option["loaded"]
-            assert sum(places.start[name] == places.goal[name] for name in places.goal) >= int(option["settled"])
+            assert sum(places.start[name] not in places.city for name in places.goal) == option.get("loaded", 0)
+            assert sum(places.start[name] == places.goal[name] for name in places.goal) >= int(option.get("settled", 0))
+            if "destinations" in option:
+                assert len(set(places.goal.values())) <= int(option["destinations"])
+                assert not any(f"(airport {place})" in text for place in places.goal.values())
+
+
+def test_destinations_are_in_cities_with_somewhere_to_go() -> None:
+    text = generate(random.Random(0), cities=3, packages=9, locations=2, single=1, destinations=2)
+    goals = set(Places.read(text).goal.values())
+    assert goals == {"l0-1", "l1-1"}
+    with pytest.raises(ValueError, match="from 0 to 2 places can be destinations, not 3"):
+        generate(random.Random(0), cities=3, single=1, destinations=3)
 
 
 def test_a_second_parser_reads_problems_of_each_kind() -> None:

@@ -12,6 +12,10 @@ locations, s in all, p packages have exactly c · s₁ ⋯ s_c · (s + c + 1)^p 
 for each package all locations, trucks and the airplane. Five cities with two locations each and three packages have
 655,360 already, so the training set joins many cities with few packages, and the other way round, and in most of the
 large maps some cities have their airport alone.
+
+Tests have more packages than any of these, so several trucks with several packages each for the same place. With goals
+at random places that is rare in small maps: a network trained on such alone overrates, by one step, a second package
+in a truck while others are loaded, and its policy stops there. So in the dense shapes few places are destinations.
 """
 
 from __future__ import annotations
@@ -56,6 +60,17 @@ LARGE = [
     (4, 3, 2, 1),  # 55,296
     (5, 3, 2, 1),  # 270,000
 ]
+# And how many places are destinations.
+DENSE = [
+    (2, 6, 2, 0, 2),  # 941,192
+    (3, 5, 2, 0, 2),  # 2,400,000
+    (3, 5, 2, 1, 2),  # 708,588
+    (4, 4, 2, 0, 2),  # 1,827,904
+    (4, 4, 2, 0, 3),  # 1,827,904
+    (4, 4, 2, 1, 2),  # 663,552
+    (4, 4, 2, 2, 2),  # 234,256
+    (5, 3, 2, 0, 1),  # 655,360
+]
 
 
 def generate(
@@ -65,15 +80,17 @@ def generate(
     packages: int = 3,
     locations: int = 2,
     single: int = 0,
+    destinations: int = 0,
     settled: int = 0,
     loaded: int = 0,
 ) -> str:
     """Generate a problem that is solvable, as everything can go everywhere, and not solved at the start.
 
-    locations  of each city, of which the first is its airport
-    single     how many cities, the last ones, have their airport alone
-    settled    how many packages, at least, start at their goal
-    loaded     how many packages start in a truck or the airplane
+    locations     of each city, of which the first is its airport
+    single        how many cities, the last ones, have their airport alone
+    destinations  how many places are goals, in other cities and away from airports as far as there are; 0: any
+    settled       how many packages, at least, start at their goal
+    loaded        how many packages start in a truck or the airplane
 
     Trucks, airplane, other packages and goals are at random places, as in the benchmark's files.
     """
@@ -92,13 +109,19 @@ def generate(
     places = [[f"l{city}-{number}" for number in range(size)] for city, size in enumerate(sizes)]
     airports = [local[0] for local in places]
     everywhere = [place for local in places for place in local]
+    most = cities - single or cities
+    if not 0 <= destinations <= most:
+        raise ValueError(f"from 0 to {most} places can be destinations, not {destinations}")
     if len(everywhere) == 1 and not loaded:
         raise ValueError("with one location in all, a package must be loaded for the problem to be unsolved")
 
     start: list[str] = []
     goal: list[str] = []
     while set(goal) <= set(start):
-        goal = [f"at {name} {rng.choice(everywhere)}" for name in names]
+        ends = everywhere
+        if destinations:
+            ends = [rng.choice(local[1:] or local) for local in rng.sample(places[:most], destinations)]
+        goal = [f"at {name} {rng.choice(ends)}" for name in names]
         order = rng.sample(range(packages), packages)
         start = [
             *[goal[package] for package in order[:settled]],
@@ -129,14 +152,14 @@ def suite(split: Literal["train", "validation", "test"]) -> list[dict[str, int |
     """The options of each problem of the suite ``paper``."""
     match split:
         case "train":
-            shapes = [*SMALL, *SMALL, *LARGE]
+            shapes, dense = [*SMALL, *SMALL, *LARGE], DENSE
         case "validation":
-            shapes = [*SMALL, (2, 5, 2, 0), (3, 4, 2, 1), (4, 3, 2, 0), (5, 3, 2, 1)]
+            shapes, dense = [*SMALL, (2, 5, 2, 0), (3, 4, 2, 1), (4, 3, 2, 0), (5, 3, 2, 1)], DENSE[-3:-1]
         case "test":
-            shapes = [(cities, packages, 2, 0) for cities in range(15, 20) for packages in range(8, 12)]
+            shapes, dense = [(cities, packages, 2, 0) for cities in range(15, 20) for packages in range(8, 12)], []
         case _:
             raise ValueError(f'a split is "train", "validation" or "test", not {split!r}')
-    return [
+    sparse: list[dict[str, int | str]] = [
         {
             "cities": cities,
             "packages": packages,
@@ -148,3 +171,5 @@ def suite(split: Literal["train", "validation", "test"]) -> list[dict[str, int |
         }
         for index, (cities, packages, locations, single) in enumerate(shapes)
     ]
+    names = ("cities", "packages", "locations", "single", "destinations")
+    return sparse + [dict(zip(names, shape, strict=True)) for shape in dense]
