@@ -7,7 +7,7 @@ usage="usage: experiments/paper.sh [OPTION]... [-- OPTION OF TRAIN]...
   --domain NAME       only this domain; may be given several times
   --model NAME        rgnn1 for R-GNN[1], rgnn0 for R-GNN[0], rgnn for R-GNN; may be given several times; all if not
   --shipped           evaluate the models in the box instead of training any
-  --minutes M         train each seed at most so long; it ends earlier with its steps, the paper's 200,000
+  --minutes M         train each seed at most so long; it ends earlier with its steps
   --seeds N           train so many models and keep the least validation loss; 3, as the paper, if not given
   --bench DIR         evaluate on the public test files too: DIR/DOMAIN/test (docs/instances.md)
   --fresh-seed N      evaluate on problems of the test sizes from the generator seed N too
@@ -16,10 +16,14 @@ usage="usage: experiments/paper.sh [OPTION]... [-- OPTION OF TRAIN]...
   --device NAME       cuda, cpu, …; cuda where there is one if not given
   --out DIR           where everything goes; runs/paper if not given
 
-Every stage skips what is done, so the same command goes on where it was stopped. Options of train after -- hold for
-all domains; those in experiments/settings/DOMAIN.txt, if there is such a file, for one."
+Every stage skips what is done, so the same command goes on where it was stopped. Training uses the preset fast; options
+of train after -- hold for all domains (--preset paper is the paper's recipe), those in experiments/settings/DOMAIN.txt,
+if there is such a file, for one. Where there is experiments/selection/DOMAIN.txt, the model of several seeds is kept that
+solves most problems of the sizes listed there, drawn with a seed that no test has."
 
 domains=() models=() more=() budget=() bench="" fresh="" lama="" shipped="" seeds=3 device=auto out=runs/paper
+keep=10000            # states of a large space
+selection_seed=4242
 while (($#)); do
   case $1 in
     --domain) domains+=("$2"); shift 2 ;;
@@ -67,8 +71,16 @@ train() {
     if [[ -e $here/settings/$1.txt ]]; then
       read -ra settings -d '' <"$here/settings/$1.txt" || true  # it ends without the delimiter that read waits for
     fi
-    "$trifold" train "$out/suite/$1" --run "$3" --seeds "$seeds" --device "$device" \
+    "$trifold" train "$out/suite/$1" --run "$3" --preset fast --keep $keep --seeds "$seeds" --device "$device" \
       "${architecture[@]}" "${budget[@]}" "${settings[@]}" "${more[@]}"
+  fi
+  if [[ $seeds -gt 1 && -e $here/selection/$1.txt ]]; then
+    say "select among the seeds of $2 on $1"
+    local sizes
+    while read -ra sizes; do
+      "$trifold" generate "$1" "${sizes[@]}" --count 2 --seed $selection_seed --out "$out/selection/$1"
+    done <"$here/selection/$1.txt"
+    "$trifold" select "$3" "$out/selection/$1" --device "$device"
   fi
   touch "$3/done"
 }
@@ -95,7 +107,7 @@ for domain in "${domains[@]}"; do
     tests[fresh-$fresh]=$out/fresh-$fresh/$domain/test
   fi
   if [[ -z $shipped ]]; then
-    "$trifold" label "$out/suite/$domain"
+    "$trifold" label "$out/suite/$domain" --keep $keep
   elif ! "$trifold" models "$domain" >/dev/null 2>&1; then
     say "no model of $domain is shipped"
     continue

@@ -125,7 +125,7 @@ def test_nothing_is_overwritten(
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     trifold("generate", "blocks-m", "--blocks", 4, "--out", tmp_path)  # the same again is no change
     said = refused(monkeypatch, capsys, "generate", "blocks-m", "--blocks", 4, "--seed", 1, "--out", tmp_path)
-    assert "another file is there" in said and "blocks-m-001-blocks-4.pddl" in said
+    assert "another file is there" in said and "blocks-m-001-blocks-4-tallest-2.pddl" in said
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
     said = refused(monkeypatch, capsys, "generate", "gripper", "--balls", 4, "--out", tmp_path / "domain.pddl")
     assert "cannot write" in said

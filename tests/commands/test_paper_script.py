@@ -44,18 +44,28 @@ def test_the_stages_in_order_and_once(run, tmp_path):
     model = "runs/paper/runs/navig-xy-rgnn/model.safetensors"
     evaluate = f"evaluate {model} runs/paper/suite/navig-xy/test --records runs/paper/results/suite/navig-xy.jsonl"
     train = (
-        "train runs/paper/suite/navig-xy --run runs/paper/runs/navig-xy-rgnn --seeds 3 --device auto --encoder plain"
+        "train runs/paper/suite/navig-xy --run runs/paper/runs/navig-xy-rgnn --preset fast --keep 10000 --seeds 3 "
+        "--device auto --encoder plain"
     )
     stages = run(*words)
     assert stages[:-1] == [
         "generate --suite paper --out runs/paper/suite",
-        "label runs/paper/suite/navig-xy",
-        f"{train} --minutes 5 --batch 64",
+        "label runs/paper/suite/navig-xy --keep 10000",
+        f"{train} --minutes 5 --steps 6000 --batch 64",
         f"{evaluate} --device auto",
         f"{evaluate} --device auto --strict",
     ]
     assert stages[-1].startswith("table runs/paper/results lama --references references.jsonl --references")
     assert [line for line in run(*words) if line.startswith("train")] == []
+
+
+def test_of_several_seeds_the_one_that_solves_most_is_kept(run):
+    stages = run("--domain", "gripper", "--model", "rgnn1", "--seeds", "2")
+    drawn = [line for line in stages if line.startswith("generate gripper")]
+    assert drawn[0] == "generate gripper --balls 18 --count 2 --seed 4242 --out runs/paper/selection/gripper"
+    after = stages.index("select runs/paper/runs/gripper-rgnn1 runs/paper/selection/gripper --device auto")
+    assert stages.index(drawn[-1]) < after < next(n for n, line in enumerate(stages) if line.startswith("evaluate"))
+    assert not any(line.startswith("select") for line in run("--domain", "gripper", "--seeds", "1", "--out", "one"))
 
 
 def test_a_training_that_was_broken_off_is_resumed(run, tmp_path):

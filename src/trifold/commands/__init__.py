@@ -16,6 +16,7 @@ from trifold.commands.generate import app as generate
 from trifold.commands.label import label
 from trifold.commands.models import models
 from trifold.commands.reference import reference
+from trifold.commands.select import select
 from trifold.commands.solve import solve
 from trifold.commands.table import table
 from trifold.commands.train import train
@@ -30,7 +31,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # or [t] would be read as markup
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (domains, label, expressivity, train, solve, evaluate, reference, table, models, bench):
+for command in (domains, label, expressivity, train, select, solve, evaluate, reference, table, models, bench):
     app.command()(command)
 app.add_typer(generate)
 

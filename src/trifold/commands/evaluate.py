@@ -60,7 +60,7 @@ def evaluate(
 
     problems = find_problems(place)
     try:
-        with _show_records(len(problems), quiet) as on_record:
+        with show_records(len(problems), quiet) as on_record:
             found = evaluate_all(
                 model,
                 problems,
@@ -84,7 +84,7 @@ def evaluate(
 
 
 @contextmanager
-def _show_records(total: int, quiet: bool) -> Iterator[Callable[[Record, bool], None]]:
+def show_records(total: int, quiet: bool) -> Iterator[Callable[[Record, bool], None]]:
     """A listener that shows each record on standard error: with a bar on a terminal, as plain lines elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -1,0 +1,64 @@
+"""`trifold select`: of a run's models, the one whose policy solves most."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from trifold.commands import app
+from trifold.domains import write_problems
+from trifold.errors import TrifoldError
+from trifold.evaluation import read_records
+from trifold.model import Model
+from trifold.training import train
+
+
+def select(*words):
+    done = CliRunner().invoke(app, ["select", *map(str, words)])
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+@pytest.fixture
+def run(example_folder, tmp_path):
+    """Two seeds: the second has learned Gripper, and is given the worse validation loss."""
+    folder = tmp_path / "run"
+    train(
+        example_folder / "gripper", folder, preset="small", settings={"steps": 2, "seeds": 2, "validation_states": 20}
+    )
+    learned = Model.load(example_folder / "model.safetensors")
+    learned.provenance["selected"] = {"validation_loss": 9.0, "step": 1, "seconds": 1.0}
+    learned.save(folder / "seed-1" / "best.safetensors")
+    worse = Model.load(folder / "seed-0" / "best.safetensors")
+    with torch.no_grad():
+        for weight in worse.network.readout.parameters():
+            weight.zero_()  # all states look alike
+    worse.save(folder / "seed-0" / "best.safetensors")
+    return folder
+
+
+def test_the_model_that_solves_most_is_kept(run, tmp_path):
+    write_problems(tmp_path / "larger", "gripper", [4, 5], 3)
+    before = Model.load(run / "model.safetensors").provenance["training"]
+    done = select(run, tmp_path / "larger" / "train", "--quiet", "--workers", 1, "--max-steps", 40, "--json")
+    found = json.loads(done.stdout)
+    assert found["chosen"] == "seed-1" and len(found["problems"]) == 2
+    assert found["models"]["seed-1"]["solved"] > found["models"]["seed-0"]["solved"]
+    kept = Model.load(run / "model.safetensors")
+    assert kept.provenance["selection"]["models"] == found["models"] and kept.provenance["training"] == before
+    learned = Model.load(run / "seed-1" / "best.safetensors").network.state_dict()
+    assert all(torch.equal(weight, learned[name]) for name, weight in kept.network.state_dict().items())
+
+    records = len(read_records(run / "selection.jsonl"))
+    again = select(run, tmp_path / "larger" / "train", "--quiet", "--workers", 1, "--max-steps", 40)
+    assert "seed-1: 2 of 2 solved" in again.stdout and again.stdout.count("<- kept") == 1
+    assert len(read_records(run / "selection.jsonl")) == records == 4
+
+
+def test_a_folder_without_a_training_is_refused(tmp_path, example_folder):
+    with pytest.raises(TrifoldError, match="there is no finished training in this folder"):
+        select(tmp_path, example_folder / "problem.pddl")
