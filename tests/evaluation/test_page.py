@@ -37,7 +37,7 @@ def test_every_blocks_problem_in_the_repository_has_an_optimal_reference():
         one for file in (ROOT / "experiments").glob("references*.jsonl") for one in read_references(file)
     )
     blocks = [one for one in best.values() if "blocks" in one["domain"]]
-    assert len(blocks) == 2 * (17 + 22) and {one["kind"] for one in blocks} == {"optimal"}
+    assert len(blocks) >= 2 * (17 + 22) and {one["kind"] for one in blocks} == {"optimal"}
 
 
 def record(problem, plan_length, model="R-GNN[1]", policy="unvisited", **changes):

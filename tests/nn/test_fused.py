@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import copy
-import os
 
 import pytest
 import torch
-
-if not torch.cuda.is_available():
-    os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are imported
 
 from oracles import from_naive, random_structures
 from trifold.encoders import Pairs, Plain
