@@ -7,8 +7,10 @@ import torch
 
 from trifold.domains import write_problems
 from trifold.errors import TrifoldError
+from trifold.model.graphed import likely_sizes
 from trifold.training import resume, train
 from trifold.training.run import RunFolder
+from trifold.training.sampler import BalancedSampler
 
 SETTINGS = {"steps": 60, "validate_every": 20, "batch": 16, "learning_rate": 1e-3}
 
@@ -28,8 +30,21 @@ def test_kernels_are_refused_on_a_cpu_with_the_reason(folder, tmp_path):
         train(folder, tmp_path / "other", preset="small", settings={"kernels": "magic"}, device="cpu")
 
 
+def test_balanced_batches_fit_where_large_values_belong_to_large_states():
+    """Many small states with small V*, few large ones with large V*: each batch has as many of both."""
+    targets = torch.arange(64).repeat_interleave(torch.tensor([1000] * 32 + [3] * 32)).float()
+    sizes = torch.stack([1 + targets.double(), (1 + targets.double()) ** 2])
+    most = torch.tensor(likely_sizes(sizes, targets, torch.ones_like(targets), 16))
+    sampler = BalancedSampler(targets, 16, 0)
+    drawn = torch.stack([sizes[:, sampler.draw(step)].sum(1) for step in range(300)])
+    assert (drawn <= most).all() and (drawn.max(0).values > most / 4).all()
+    assert (drawn.mean(0) > 16 * sizes.mean(1) * 1.5).all()  # a mean over states would be too small
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-@pytest.mark.parametrize("model", [{"t": 1}, {"encoder": "plain"}, {"encoder": "compositions"}], ids=str)
+@pytest.mark.parametrize(
+    "model", [{"t": 1}, {"encoder": "plain"}, {"encoder": "compositions"}, {"encoder": "oblivious"}], ids=str
+)
 def test_training_by_kernels_follows_the_reference(folder, tmp_path, model):
     """The first losses agree closely; a resumed run goes on as an unbroken one."""
     sizes = {"dim": 32, "layers": 6} | model

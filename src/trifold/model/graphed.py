@@ -13,12 +13,35 @@ from trifold.nn.fused import FusedRGNN
 from trifold.nn.layout import Batcher, Capacity
 from trifold.structures import READOUT, Structures
 
+SPREAD = 8
+"""So many standard deviations above its mean a batch may hold; a batch beyond takes the reference's step."""
+
+
+def likely_sizes(sizes: Tensor, targets: Tensor, weights: Tensor, batch: int) -> list[int]:
+    """How much balanced batches hold of each thing, but for a few in a million: an upper bound.
+
+    Every V* is drawn equally often, and within one a state by its weight. Large V* belong to large states, so a mean
+    over all states would be far too small.
+
+    Shapes: sizes (things, states), targets and weights (states,) → (things,).
+    """
+    _, value = torch.unique(targets, return_inverse=True)
+    weights = weights.double()
+    share = weights / weights.new_zeros(int(value.max()) + 1).index_add(0, value, weights)[value]
+    share /= share.sum()
+    mean = sizes @ share
+    deviation = ((sizes - mean[:, None]) ** 2 @ share).sqrt()
+    most = mean * batch + SPREAD * deviation * batch**0.5 + SPREAD
+    found: list[int] = torch.minimum(most, sizes.max(1).values * batch).ceil().long().tolist()
+    return found
+
 
 def capture_step(
     model: Model,
     optimizer: torch.optim.Optimizer,
     structures: Structures,
     targets: Tensor,
+    weights: Tensor,
     batch: int,
     precision: str = "mixed",
 ) -> Callable[[Tensor], Tensor | None]:
@@ -33,8 +56,7 @@ def capture_step(
     names = [*(name for name, _ in relations), READOUT, *marks]
     counts = structures.atom_counts[[structures.signature.index(name) for name in names]].double()
     sizes = torch.cat([counts, structures.element_counts.double()[None]])
-    likely = sizes.mean(1) * batch + 8 * sizes.std(1, correction=0) * batch**0.5 + 8
-    *atoms, elements = torch.minimum(likely, sizes.max(1).values * batch).ceil().long().tolist()
+    *atoms, elements = likely_sizes(sizes, targets, weights, batch)
     capacity = Capacity.of(relations, atoms[: len(relations)], elements)
     aside = dict(zip([READOUT, *marks], atoms[len(relations) :], strict=True))
     batcher = Batcher(structures, capacity, aside)
@@ -60,7 +82,7 @@ def capture_step(
         return loss.detach()
 
     # Kernels are compiled and the optimizer's state is made before the capture; then all is as it was.
-    weights = [parameter.detach().clone() for parameter in parameters]
+    before = [parameter.detach().clone() for parameter in parameters]
     moments = {p: {name: value.clone() for name, value in state.items()} for p, state in optimizer.state.items()}
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
@@ -69,7 +91,7 @@ def capture_step(
             step()
     torch.cuda.current_stream().wait_stream(side)
     with torch.no_grad():
-        for parameter, weight in zip(parameters, weights, strict=True):
+        for parameter, weight in zip(parameters, before, strict=True):
             parameter.copy_(weight)
             for name, value in optimizer.state[parameter].items():
                 value.copy_(moments[parameter][name]) if parameter in moments else value.zero_()

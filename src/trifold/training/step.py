@@ -42,7 +42,7 @@ def build_step(
 
     if not fused:
         return reference
-    captured = capture_step(model, optimizer, data.structures, data.targets, batch)
+    captured = capture_step(model, optimizer, data.structures, data.targets, data.weights, batch)
 
     def step(indices: Tensor) -> Tensor:
         loss = captured(indices)
