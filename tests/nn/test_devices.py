@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,22 +12,29 @@ import torch
 from oracles import SIGNATURE, from_naive, random_structures, to_naive
 from trifold.data import Dataset
 from trifold.domains import DOMAINS, domain_text
-from trifold.encoders import Pairs, Plain, encode_all
+from trifold.encoders import encode_all
 from trifold.model import Model, ModelConfig, ValueNetwork
 from trifold.pddl import expand, load_problem
-from trifold.structures import READOUT
+from trifold.structures import READOUT, Signature
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-ENCODERS = [Plain(), Pairs(0), Pairs(1), Pairs(2), Pairs(math.inf)]
+CONFIGS = [
+    ModelConfig(encoder="plain"),
+    *(ModelConfig(t=t) for t in (0, 1, 2, math.inf)),
+    *(ModelConfig(encoder=name) for name in ("compositions", "oblivious", "marks")),
+]
 
 
-@pytest.mark.parametrize("encoder", ENCODERS, ids=lambda encoder: encoder.label)
-def test_encoders_and_networks_agree_with_the_cpu(encoder):
-    structures = from_naive(random_structures(6, objects=9, atoms=12, seed=1))
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.label)
+def test_encoders_and_networks_agree_with_the_cpu(config):
+    encoder, config = config.build_encoder(), replace(config, dim=8, layers=4)
+    arity = 2 if config.encoder in ("oblivious", "marks") else 3  # the most that they take
+    signature = Signature.of(relation for relation in SIGNATURE if relation.arity <= arity)
+    structures = from_naive(random_structures(6, objects=9, atoms=12, seed=1), signature)
     here, there = encode_all(encoder, structures, 500), encode_all(encoder, structures.to("cuda"), 500)
     assert there.arguments.is_cuda and to_naive(here) == to_naive(there.to("cpu"))
-    relations = [relation for relation in encoder.signature(SIGNATURE) if relation.name != READOUT]
-    network = ValueNetwork.seeded(relations, ModelConfig(dim=8, layers=4), 0).double()
+    relations = [relation for relation in here.signature if relation.name != READOUT]
+    network = ValueNetwork.seeded(relations, config, 0).double()
     value = network(here)
     expected = torch.autograd.grad(value.sum(), network.parameters())
     network = network.to("cuda")

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 import torch
 
 from trifold.domains import DOMAINS, domain_text
-from trifold.encoders import Pairs, Plain
+from trifold.encoders import Plain
 from trifold.model import ModelConfig, ValueNetwork
 from trifold.pddl import expand
 from trifold.structures import READOUT
 from trifold.wl import refine
+from trifold.wl.folklore import COMPOSITION, FOLKLORE, add_compositions
 
-ENCODERS = {"plain": Plain(), "t=0": Pairs(0), "t=1": Pairs(1), "t=2": Pairs(2), "t=∞": Pairs(math.inf)}
+CONFIGS = {
+    "R-GNN": ModelConfig(encoder="plain"),
+    "R-GNN[0]": ModelConfig(t=0),
+    "R-GNN[1]": ModelConfig(t=1),
+    "R-GNN[2]": ModelConfig(t=2),
+    "R-GNN[∞]": ModelConfig(t=math.inf),
+    "R-GNN₂": ModelConfig(encoder="compositions"),
+    "2-GNN": ModelConfig(encoder="oblivious"),
+    "ET": ModelConfig(encoder="marks"),
+}
 SIZES = {"gripper": 3, "blocks-m": 4, "logistics": 2, "visitall": 3, "miconic": 3}
 TOLERANCE = 1e-10
 """Relative to the largest number of the network's output."""
@@ -43,15 +54,20 @@ def assert_merged(numbers, classes):
 
 
 @pytest.mark.parametrize("layers", [1, 2, 4])
-@pytest.mark.parametrize("name", ENCODERS)
-@torch.no_grad()
+@pytest.mark.parametrize("name", CONFIGS)
 def test_a_network_separates_what_the_colouring_does(states, name, layers):
-    encoded = ENCODERS[name](states)
+    """With gradients: without them a CPU merges equal elements by a colouring of its own."""
+    config = replace(CONFIGS[name], dim=8, layers=layers)
+    encoded = config.build_encoder()(states)
     relations = [relation for relation in encoded.signature if relation.name != READOUT]
-    colouring = refine(encoded, layers)
-    network = ValueNetwork.seeded(relations, ModelConfig(dim=8, layers=layers), 1).double()
-    values = network(encoded)
-    assert_merged(network.embed(encoded.disjoint_union()), colouring.elements)
+    marks = [relation.name for relation in relations if relation.is_mark]
+    if name == "ET":
+        colouring = refine(add_compositions(encoded), layers, relations=[COMPOSITION], marks=marks, receivers=FOLKLORE)
+    else:
+        colouring = refine(encoded, layers, marks=marks)
+    network = ValueNetwork.seeded(relations, config, 1).double()
+    values = network(encoded).detach()
+    assert_merged(network.embed(encoded.disjoint_union()).detach(), colouring.elements)
     assert_merged(values, colouring.structures)
 
     representatives, _ = spread(values, colouring.structures)
@@ -60,12 +76,11 @@ def test_a_network_separates_what_the_colouring_does(states, name, layers):
     assert gaps.sum() >= 0.99 * pairs
 
 
-@torch.no_grad()
 def test_a_network_of_some_relations_sees_no_others():
     structures = expand(domain_text("gripper"), DOMAINS["gripper"].problem(random.Random(0), 2), 1000).structures()
     encoded = Plain()(structures)
     relations = [encoded.signature["carry"]]
     colouring = refine(encoded, 2, relations=["carry"])
     network = ValueNetwork.seeded(relations, ModelConfig(dim=8, layers=2), 1).double()
-    assert_merged(network(encoded), colouring.structures)
+    assert_merged(network(encoded).detach(), colouring.structures)
     assert 1 < colouring.classes[-1] < refine(encoded, 2).classes[-1]
