@@ -85,7 +85,7 @@ def main() -> None:
     for run in arguments.reference:
         for place in sorted(run.glob("seed-*")):
             found["losses"][f"reference, {run.name}, {place.name}"] = last_loss(SeedFolder(place))
-    found |= conditions("trifold", "torch") | {"device": torch.cuda.get_device_name()}
+    found |= conditions("cuda")
     if arguments.json:
         print(json.dumps(found, indent=2))
         return

@@ -18,6 +18,7 @@ from trifold.commands.solve import solve as solve_command
 from trifold.commands.table import table as table_command
 from trifold.errors import TrifoldError
 from trifold.evaluation import Job, attempt, attempt_each, evaluate, read_records
+from trifold.evaluation.evaluate import threads_each
 from trifold.model import Model, ModelConfig, Origin
 from trifold.pddl import load_domain, load_problem
 from trifold.pddl.isolation import Result
@@ -267,3 +268,10 @@ def test_commands_load_no_torch_by_themselves():
     check = f"import sys, {modules}; sys.exit(str({{'torch', 'pymimir'}} & sys.modules.keys() or ''))"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
     assert done.stderr.strip() == ""
+
+
+def test_threads_are_those_that_were_asked_for_or_a_share_of_the_cores(monkeypatch):
+    monkeypatch.setattr(sys.modules[threads_each.__module__], "available_cores", lambda: 8)
+    for asked, workers, threads in (("3", 1, 3), ("", 2, 4), ("0", 16, 1), ("many", 8, 1)):
+        monkeypatch.setenv("OMP_NUM_THREADS", asked)
+        assert threads_each(workers) == threads
