@@ -36,8 +36,7 @@ from trifold.training import Settings
 from trifold.training.loop import train_model
 from trifold.training.run import SeedFolder
 from trifold.training.sampler import BalancedSampler
-from trifold.training.schedule import learning_rate
-from trifold.training.step import build_step
+from trifold.training.step import build_optimizer, build_step
 
 STEPS = 2_000
 EVERY = 500
@@ -121,8 +120,7 @@ def gradient_errors(model: Model, data: Dataset, batch: int) -> dict[str, float]
 
 def wall_over_kernels(model: Model, data: Dataset, settings: Settings) -> dict[str, float]:
     """Milliseconds of wall time and of kernels a step, over 1,000 steps as ``training.loop`` takes them."""
-    rate = torch.tensor(settings.learning_rate, device="cuda")
-    optimizer = torch.optim.Adam(model.network.parameters(), lr=rate, capturable=True, fused=True)
+    optimizer = build_optimizer(model.network, settings.learning_rate, fused=True)
     step = build_step(model, optimizer, data, settings.batch, fused=True)
     sampler = BalancedSampler(data.targets, settings.batch, 0, data.weights)
     total = torch.zeros((), dtype=torch.float64, device="cuda")
@@ -130,7 +128,6 @@ def wall_over_kernels(model: Model, data: Dataset, settings: Settings) -> dict[s
     def train(first: int, steps: int) -> None:
         nonlocal total
         for number in range(first, first + steps):
-            rate.fill_(learning_rate(settings.schedule, settings.learning_rate, number, 1_100))
             total += step(sampler.draw(number))
         torch.cuda.synchronize()
 

@@ -26,6 +26,7 @@ keep=10000            # states of a large space
 selection_seed=4242
 while (($#)); do
   case $1 in
+    --domain | --model | --minutes | --seeds | --bench | --fresh-seed | --device | --out) : "${2:?$1 needs a value}" ;;&
     --domain) domains+=("$2"); shift 2 ;;
     --model) models+=("$2"); shift 2 ;;
     --minutes) budget=(--minutes "$2"); shift 2 ;;

@@ -101,9 +101,9 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--max-steps", type=int, default=1000)
     options = parser.parse_args()
-    problems = [problem for place in options.problems for problem in find_problems(place)]
     path = options.out / f"{options.name}{SUFFIX}"
     try:
+        problems = [problem for place in options.problems for problem in find_problems(place)]
         dtype = ship(load_run(options.run), path, problems, device=options.device, max_steps=options.max_steps)
     except TrifoldError as error:
         raise SystemExit(f"error: {error}") from None

@@ -100,6 +100,9 @@ def test_batches_of_fixed_size_hold_what_batches_hold(encoder):
         assert (owners[count:] == len(chosen)).all() and (readout[count:] == capacity.elements - 1).all()
         assert not batcher.overflow(indices)
         assert batcher.overflow(indices.repeat(40))
+        layout, aside = batcher(indices.repeat(40))  # is wrong, but nothing points outside
+        assert max(layout.gather.max(), aside[READOUT][0].max()) < capacity.elements
+        assert (layout.counts[:-1] <= torch.tensor(capacity.atoms, device=DEVICE)).all()
 
 
 def test_what_does_not_fit_is_refused():

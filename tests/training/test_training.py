@@ -190,11 +190,15 @@ def test_a_training_that_diverges_says_so(folder, tmp_path):
 def test_seeds_are_compared_on_the_same_states(folder, tmp_path, monkeypatch):
     samples = []
     measure = loop.validation_loss
-    monkeypatch.setattr(
-        loop, "validation_loss", lambda *a: samples.append(a[1].structures.arguments.tolist()) or measure(*a)
-    )
+
+    def watch(model, validation, **choice):
+        samples.append(validation)
+        return measure(model, validation, **choice)
+
+    monkeypatch.setattr(loop, "validation_loss", watch)
     run_tiny(folder, tmp_path / "run", seeds=2, validation_states=10)
-    assert len(samples) > 2 and all(sample == samples[0] for sample in samples)
+    assert len(samples) > 2 and all(len(sample) == 10 for sample in samples)
+    assert len({tuple(sample.structures.arguments.tolist()) for sample in samples}) == 1
 
 
 def test_one_process_trains_in_a_folder(folder, tmp_path):

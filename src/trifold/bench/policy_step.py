@@ -21,8 +21,10 @@ from trifold.bench.work import Work, count_work
 from trifold.encoders import encode_chunks
 from trifold.errors import TrifoldError
 from trifold.model import Model
+from trifold.model.inference import why_not_fused
 from trifold.model.model import MAX_ROWS
 from trifold.nn import RGNN
+from trifold.nn.fused import PRECISIONS
 from trifold.pddl import Problem
 from trifold.structures import Structures, concatenate
 
@@ -68,7 +70,8 @@ def time_policy_step(bench: Bench, model: Model, problem: Problem) -> tuple[list
 
     together = concatenate(chunks)
     work, hoisted = count_work(network, together), count_work(network, together, hoisted=True)
-    floor, least = (floor_of_work(counted, machine, training=False) for counted in (work, hoisted))
+    precision = "ieee" if why_not_fused(model.config, machine.device) else PRECISIONS["split"]  # as it is evaluated
+    floor, least = (floor_of_work(counted, machine, training=False, precision=precision) for counted in (work, hoisted))
     done = None
     if machine.device.type == "cpu":  # on CUDA kernels of our own do it, and all of it
         done = floor_of_work(record_work(evaluate), machine, training=False)

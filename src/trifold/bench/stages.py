@@ -27,7 +27,7 @@ from trifold.pddl.state_space import ARRAYS
 from trifold.structures import Structures
 from trifold.training import Settings
 from trifold.training.sampler import BalancedSampler
-from trifold.training.step import build_step, is_fused
+from trifold.training.step import build_optimizer, build_step, is_fused
 
 BATCHES = 16
 """So many batches are drawn, and taken in turns."""
@@ -87,9 +87,7 @@ def time_training(bench: Bench, model: Model, data: Dataset, batch: int, seed: i
         fused = kernels == "fused"
         fresh = Model.fresh(model.config, model.signature, model.domain_text, model.training_atoms, seed)
         network = fresh.to(bench.machine.device).network.train()
-        # As in ``training.loop``: a captured step reads the rate where it lies.
-        rate = torch.tensor(Settings().learning_rate, device=fresh.device) if fused else Settings().learning_rate
-        optimizer = torch.optim.Adam(network.parameters(), lr=rate, capturable=fused, fused=fused or None)
+        optimizer = build_optimizer(network, Settings().learning_rate, fused=fused)
         step, turn = build_step(fresh, optimizer, data, batch, fused=fused), cycle(batches)
         timing = bench.time(lambda: step(next(turn)))
         floor = partial(

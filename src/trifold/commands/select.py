@@ -44,6 +44,13 @@ def select(
         raise TrifoldError(
             "there is no finished training in this folder", place=str(run), remedy="give one that `trifold train` made"
         )
+    training = Model.load(folder.model).provenance.get("training")
+    if training is None or len(training["seeds"]) != len(candidates):
+        raise TrifoldError(
+            "the training in this folder is not finished, or of an older version",
+            place=str(run),
+            remedy=f"trifold train --resume {run}",
+        )
     losses = {name: Model.load(path).provenance["selected"]["validation_loss"] for name, path in candidates.items()}
     records = {}
     try:
@@ -67,7 +74,7 @@ def select(
     chosen = best_of(scores, losses)
     with folder.locked():
         model = Model.load(candidates[chosen])
-        model.provenance["training"] = Model.load(folder.model).provenance["training"]
+        model.provenance["training"] = training
         model.provenance["selection"] = {
             "problems": sorted(map(file_sha256, problems)),
             "max_steps": max_steps,

@@ -40,7 +40,9 @@ The policy alone, without search, for at most 1000 steps: ours, the paper's, and
 Total, median and mean are lengths of the plans of the instances that were solved; the paper truncates its means. Length
 over best known is over the solved instances that have a reference, and a shorter plan in the records is the better
 reference. Seconds a problem are those of an attempt, reading the problem included. Training seconds are those of all
-seeds together, of which the model with the least validation loss is kept. What says "not run" was not run.
+seeds together, of which one model is kept: that with the least validation loss, or, where its provenance
+(`trifold models NAME`) has a selection, that whose policy solved most of some larger problems. What says "not run" was
+not run.
 
 This page is made by `make results` from `experiments/`, where every record has the command, seeds, data, hardware and
 versions that made it. `experiments/paper.sh` makes the records.

@@ -25,6 +25,11 @@ PRECISIONS = {"float32": "ieee", "split": "tf32x3", "mixed": "fp16"}
 """Products in full precision, as three of TF32, or of float16 factors; sums are float32 anyway."""
 
 
+def reaches(capacity: Capacity, dim: int) -> bool:
+    """Whether the kernels, which count in 32 bits, reach every number of a layer."""
+    return max(capacity.rows, 2 * capacity.elements) * dim < 2**31
+
+
 class FusedRGNN(torch.nn.Module):
     """``RGNN`` run by kernels: it holds the network itself, so the state dict is the network's.
 
@@ -41,6 +46,8 @@ class FusedRGNN(torch.nn.Module):
         super().__init__()
         if network.dim not in DIMENSIONS:
             raise ValueError(f"the kernels need a dimension of 16, 32, 64 or 128, not {network.dim}: use the reference")
+        if not reaches(capacity, network.dim):
+            raise ValueError(f"{capacity.rows:,} messages of {network.dim} numbers are too many: use a smaller batch")
         self.network, self.capacity = network, capacity
         self.precision = PRECISIONS[precision]
         device = network.update.outer.weight.device

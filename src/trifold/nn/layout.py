@@ -109,7 +109,7 @@ class Batcher:
     """Mini-batches of resident structures, laid out on their device in arrays of fixed size.
 
     Every step is an array operation of fixed shape: nothing is read back, so it can be captured with the training step.
-    What exceeds the capacity is left out; ``Batcher.overflow`` of a batch says whether that happened.
+    What exceeds the capacity is left out, or nobody's; ``Batcher.overflow`` of a batch says whether that happened.
 
     ``aside`` are relations of arity 1 that send no messages, the readout and marks, each with its capacity.
     """
@@ -151,8 +151,9 @@ class Batcher:
         offsets = (torch.cumsum(sizes, 0) - sizes)[block % batch]
 
         source = torch.where(used, source, 0)[self.slot] + self.place
+        source = source.clamp_(0, max(len(self.structures.arguments) - 1, 0))  # in a batch that does not fit
         elements = self.structures.arguments[source].to(torch.int64) + offsets[self.slot]
-        elements = torch.where(used[self.slot], elements, nobody)
+        elements = torch.where(used[self.slot], elements, nobody).clamp_(max=nobody)
         rows = self.capacity.rows
         totals = torch.minimum(ends[:, -1], self.limits)[: len(self.capacity.relations)]
         layout = Layout.build(self.capacity, elements[:rows], torch.cat([totals, sizes.sum()[None]]))

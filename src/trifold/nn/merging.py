@@ -91,8 +91,8 @@ def _hash(colours: Tensor, table: Tensor, places: Tensor) -> Tensor:
 def _mix(x: Tensor) -> Tensor:
     """A bijection of 64 bits after which each bit depends on all; in place."""
     for factor in FACTORS:
-        x.bitwise_xor_(x >> 32).mul_(factor)
-    return x.bitwise_xor_(x >> 32)
+        x.bitwise_xor_((x >> 32) & 0xFFFFFFFF).mul_(factor)  # a shift keeps the sign, and would lose a bit
+    return x.bitwise_xor_((x >> 32) & 0xFFFFFFFF)
 
 
 def _examples(groups: Tensor, count: int) -> Tensor:

@@ -18,7 +18,7 @@ from trifold.training.run import SeedFolder, TrainingState
 from trifold.training.sampler import BalancedSampler
 from trifold.training.schedule import learning_rate
 from trifold.training.settings import Settings
-from trifold.training.step import build_step, is_fused
+from trifold.training.step import build_optimizer, build_step, is_fused
 
 SAVE_SECONDS = 60.0
 """A run is saved at every validation, and at least this often: the most that a crash can cost."""
@@ -59,9 +59,7 @@ def train_model(
     """
     network = model.network.train()
     fused = is_fused(model, data, settings.kernels)
-    # A captured step reads the rate where it lies: in a tensor.
-    rate = torch.tensor(settings.learning_rate, device=model.device) if fused else settings.learning_rate
-    optimizer = torch.optim.Adam(network.parameters(), lr=rate, capturable=fused, fused=fused or None)
+    optimizer = build_optimizer(network, settings.learning_rate, fused=fused)
     state = folder.load(model, optimizer)
     take_step = build_step(model, optimizer, data, settings.batch, fused=fused)
     sampler = BalancedSampler(data.targets, settings.batch, seed, data.weights)
@@ -74,7 +72,8 @@ def train_model(
     done = state.best is not None and (state.step >= settings.steps or state.seconds >= limit)
     while not done:
         if state.step < settings.steps:  # a run that ended before its first validation has only that to do
-            _set_rate(optimizer, learning_rate(settings.schedule, settings.learning_rate, state.step, settings.steps))
+            part = max((state.step + 1) / (settings.steps + 1), state.seconds / limit)  # a time limit ends it, too
+            _set_rate(optimizer, learning_rate(settings.schedule, settings.learning_rate, part))
             total += take_step(sampler.draw(state.step))
             state = replace(state, step=state.step + 1, since=state.since + 1)
 
@@ -83,7 +82,8 @@ def train_model(
         done = state.step >= settings.steps or state.seconds >= limit
         validates = done or state.step % settings.validate_every == 0
         if validates:
-            state = _validate(model, held_out, settings, folder, replace(state, loss_sum=float(total)))
+            found = validation_loss(model, held_out, kernels=fused)
+            state = _validate(model, found, settings, folder, replace(state, loss_sum=float(total)))
             total.zero_()
         if validates or now - saved > SAVE_SECONDS:
             saved, state = now, replace(state, loss_sum=float(total))
@@ -106,10 +106,9 @@ def _set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 
 
 def _validate(
-    model: Model, validation: Dataset, settings: Settings, folder: SeedFolder, state: TrainingState
+    model: Model, found: float, settings: Settings, folder: SeedFolder, state: TrainingState
 ) -> TrainingState:
-    """Measure the validation loss, log it, and keep the weights if it is the least so far."""
-    found = validation_loss(model, validation)
+    """Log the validation loss that was found, and keep the weights if it is the least so far."""
     loss = state.loss_sum / max(state.since, 1)
     if not math.isfinite(found) or not math.isfinite(loss):
         raise TrifoldError(
@@ -131,11 +130,12 @@ def validation_sample(validation: Dataset, settings: Settings) -> Tensor:
 
 
 @torch.no_grad()
-def validation_loss(model: Model, validation: Dataset) -> float:
+def validation_loss(model: Model, validation: Dataset, *, kernels: bool) -> float:
     """The mean of |V* − V| over the states."""
+    values = model.encoded_values if kernels else model.network
     total = torch.zeros((), dtype=torch.float64, device=validation.targets.device)
     rows = int(validation.structures.message_rows().max())
     for indices in torch.arange(len(validation)).split(max(1, VALIDATION_ROWS // max(rows, 1))):
         structures, targets = validation.take(indices)
-        total += (model.encoded_values(structures) - targets).abs().sum()
+        total += (values(structures) - targets).abs().sum()
     return float(total) / len(validation)

@@ -7,18 +7,17 @@ import math
 SCHEDULES = ("constant", "cosine")
 
 WARM_UP = 0.02
-"""The part of the steps in which the cosine schedule rises: the first gradients are far larger than all later ones."""
+"""The part of a training in which the cosine schedule rises: the first gradients are far larger than all later ones."""
 
 
-def learning_rate(schedule: str, peak: float, step: int, steps: int) -> float:
-    """The rate of a step, counted from 0. Beyond the paper, cosine trades the last steps' noise for accuracy.
+def learning_rate(schedule: str, peak: float, done: float) -> float:
+    """The rate when so much of the training is done, from 0 to 1. Cosine goes beyond the paper.
 
-    >>> [round(learning_rate("cosine", 1.0, step, 100), 3) for step in (0, 1, 50, 99)]
-    [0.5, 1.0, 0.508, 0.0]
+    >>> [round(learning_rate("cosine", 1.0, done), 3) for done in (0.01, 0.02, 0.51, 1.0)]
+    [0.5, 1.0, 0.5, 0.0]
     """
     if schedule == "constant":
         return peak
-    rise = max(1, round(WARM_UP * steps))
-    if step < rise:
-        return peak * (step + 1) / rise
-    return peak * 0.5 * (1 + math.cos(math.pi * (step + 1 - rise) / (steps - rise + 1)))
+    if done < WARM_UP:
+        return peak * done / WARM_UP
+    return peak * 0.5 * (1 + math.cos(math.pi * (min(done, 1.0) - WARM_UP) / (1 - WARM_UP)))

@@ -27,6 +27,14 @@ def is_fused(model: Model, data: Dataset, kernels: str) -> bool:
     return kernels != "reference" and reason is None
 
 
+def build_optimizer(network: torch.nn.Module, rate: float, *, fused: bool) -> torch.optim.Optimizer:
+    """Adam; a captured step reads the rate where it lies, in a tensor."""
+    parameters = list(network.parameters())
+    if not fused:
+        return torch.optim.Adam(parameters, lr=rate)
+    return torch.optim.Adam(parameters, lr=torch.tensor(rate, device=parameters[0].device), capturable=True, fused=True)
+
+
 def build_step(
     model: Model, optimizer: torch.optim.Optimizer, data: Dataset, batch: int, *, fused: bool
 ) -> Callable[[Tensor], Tensor]:

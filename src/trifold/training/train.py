@@ -68,7 +68,7 @@ def train(
 
     directory  has domain.pddl and problems in train/ and validation/, in train/, or beside it
     run        the folder to make for the run
-    preset     "paper" or "small"
+    preset     "paper", "fast" or "small"
     model      fields of ``ModelConfig`` that differ from the preset's, such as {"t": 2}
     settings   fields of ``Settings`` that differ from the preset's, such as {"steps": 500}
 
@@ -169,7 +169,7 @@ def _run(
     folder.write("environment.json", environment)
     watcher.prepared(summary)
 
-    finished, first = [], spaces[0][0]
+    finished, first, advanced = [], spaces[0][0], False
     for seed in range(settings.seed, settings.seed + settings.seeds):
         model = Model.fresh(config, first.table.signature, domain_text, data.atom_counts, seed).to(content["device"])
         model.provenance = {
@@ -179,7 +179,9 @@ def _run(
             "data": {name: summary[name] for name in ("hash", "problems", "states", "dead_ends", "largest_value")},
             "environment": environment,
         }
+        before = len(folder.seed(seed).metrics())
         state = train_model(model, data, held_out, settings, seed, folder.seed(seed), watcher.progress)
+        advanced |= len(folder.seed(seed).metrics()) > before
         assert state.best is not None
         finished.append((state.best, seed, state))
         best, chosen, state = min(finished, key=lambda entry: entry[:2])
@@ -189,7 +191,8 @@ def _run(
             "steps": [state.step for _, _, state in finished],
             "seconds": [state.seconds for _, _, state in finished],
         }
-        kept.save(folder.model)
+        if advanced or not folder.model.exists():  # a model that was selected since stays
+            kept.save(folder.model)
         plots = [folder.seed(seed) for _, seed, _ in finished]
         plot_curves(plots, f"{config.label} on {first.domain}", folder.path / "curves.png")
     seconds = sum(state.seconds for _, _, state in finished)
