@@ -15,6 +15,8 @@ from trifold.commands.options import Json
 COLUMNS = {  # of the table: which fact, and its format
     "Name": ("name", ""),
     "Model": ("model", ""),
+    "k": ("dim", ""),
+    "L": ("layers", ""),
     "Hardware": ("hardware", ""),
     "Parameters": ("parameters", ","),
     "Problems": ("problems", ","),
@@ -57,6 +59,8 @@ def _describe(name: str, file: Path, *, whole: bool) -> dict[str, Any]:
     facts = {
         "name": name,
         "model": model.name,
+        "dim": model.config.dim,
+        "layers": model.config.layers,
         "parameters": sum(weight.numel() for weight in model.network.parameters()),
         "bytes": file.stat().st_size,
     }
@@ -72,4 +76,4 @@ def _table(found: Sequence[dict[str, Any]]) -> str:
         ["-" if model[fact] is None else format(model[fact], form) for fact, form in COLUMNS.values()]
         for model in found
     ]
-    return aligned_text([list(COLUMNS), *rows], names=3)
+    return aligned_text([list(COLUMNS), *rows], names=2)
