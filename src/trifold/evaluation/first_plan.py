@@ -6,6 +6,7 @@ Every action costs one, as in references, and no plan counts that does not repla
 from __future__ import annotations
 
 import platform
+import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -73,6 +74,7 @@ def find_first_plans(
         "model": PLANNER,
         "model_path": planner_version(driver),
         "model_sha256": file_sha256(driver),
+        "domain": _domain_name(domain),
         "domain_sha256": file_sha256(domain),
         "policy": POLICY,
         "max_steps": 0,
@@ -138,9 +140,15 @@ def first_plan_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None]
     return about | {"outcome": Outcome.SOLVED, "plan_length": len(plan), "steps": len(plan)}
 
 
+def _domain_name(domain: Path) -> str:
+    """The name in a domain file, read as text: for what fails before it is parsed."""
+    found = re.search(r"\(\s*domain\s+([^\s()]+)", domain.read_text(encoding="utf-8", errors="replace"), re.IGNORECASE)
+    return found[1] if found else ""
+
+
 def _record(asked: dict[str, Any], result: Result) -> Record:
     """The schema's fields in the schema's order."""
-    failure = {"domain": "", "outcome": OUTCOMES.get(result.outcome, Outcome.CRASH), "message": result.message}
+    failure = {"outcome": OUTCOMES.get(result.outcome, Outcome.CRASH), "message": result.message}
     answer = result.value if result.outcome == "ok" and result.value else failure | {"seconds": result.seconds}
     fields = asked | answer | {"timestamp": datetime.now(UTC).isoformat(timespec="seconds")}
     return Record(**{field: fields[field] for field in Record.__annotations__})  # type: ignore[typeddict-item]
