@@ -20,11 +20,22 @@ def encode_chunks(encoder: Encoder, structures: Structures, max_rows: int) -> It
     """Encode structures piece by piece, in order, each piece with at most ``max_rows`` messages a layer.
 
     A single structure with more messages than that is a piece of its own: memory is bounded by the largest structure.
+    What was encoded apart for its triples is yielded together: the successors of a state have much in common.
     """
+    held: list[Structures] = []
+    spent = 0
     for start, end in _pieces(structures.element_counts**3, MAX_TRIPLES):
         piece = structures.take(torch.arange(start, end))
-        for first, last in _pieces(encoder.message_rows(piece), max_rows):
-            yield encoder(piece.take(torch.arange(first, last)))
+        rows = encoder.message_rows(piece)
+        for first, last in _pieces(rows, max_rows):
+            size = int(rows[first:last].sum())
+            if held and spent + size > max_rows:
+                yield concatenate(held)
+                held, spent = [], 0
+            held.append(encoder(piece.take(torch.arange(first, last))))
+            spent += size
+    if held:
+        yield concatenate(held)
 
 
 def encode_all(encoder: Encoder, structures: Structures, max_rows: int = 2**22) -> Structures:
