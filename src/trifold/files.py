@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and folders for them."""
 
 from __future__ import annotations
 
@@ -35,3 +35,11 @@ def write_whole(path: Path, content: bytes) -> None:
         if replaces:
             with suppress(OSError):
                 target.unlink()
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, unless they are there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TrifoldError(f"cannot make this folder: {error.strerror}", place=str(folder)) from error

@@ -25,6 +25,7 @@ from trifold.evaluation.records import (
     file_sha256,
     read_records,
 )
+from trifold.files import make_folder
 from trifold.pddl.isolation import available_cores
 from trifold.planning import Outcome, write_plan
 from trifold.shipped import find_model
@@ -74,7 +75,7 @@ def evaluate(
         **{f"{package}_version": version(package) for package in ("trifold", "torch", "pymimir")},
     }
     asked = {problem: shared | {"problem": problem.name, "problem_sha256": file_sha256(problem)} for problem in files}
-    _make_folder(records.parent)
+    make_folder(records.parent)
     recorded = {attempt_key(record): record for record in read_records(records)} if records.exists() else {}
     found: dict[Path, Record] = {}
     for problem in files:
@@ -156,15 +157,8 @@ def _plan_files(problems: Sequence[Path], plans: Path | None) -> dict[Path, Path
         raise TrifoldError(
             f"two problems would write {twice[0]}", place=str(plans), remedy="evaluate their folders one by one"
         )
-    _make_folder(plans)
+    make_folder(plans)
     return files
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TrifoldError(f"cannot make this folder: {error.strerror}", place=str(folder)) from error
 
 
 def _lacks_plan(record: Record, plan: Path | None) -> bool:

@@ -16,7 +16,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from trifold.errors import TrifoldError
 from trifold.evaluation.attempt import OUTCOMES
 from trifold.evaluation.planner import (
     DOMAIN,
@@ -40,6 +39,7 @@ from trifold.evaluation.records import (
     read_records,
 )
 from trifold.evaluation.references import CHECKING_SECONDS
+from trifold.files import make_folder
 from trifold.hardware import processor_name
 from trifold.pddl.isolation import Limits, Result, run_isolated
 from trifold.planning import Outcome, replay
@@ -89,10 +89,7 @@ def find_first_plans(
         **{f"{package}_version": version(package) for package in ("trifold", "torch", "pymimir")},
     }
     asked = {file: shared | {"problem": file.name, "problem_sha256": file_sha256(file)} for file in files}
-    try:
-        records.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TrifoldError(f"cannot make this folder: {error.strerror}", place=str(records.parent)) from error
+    make_folder(records.parent)
     recorded = {attempt_key(record): record for record in read_records(records)} if records.exists() else {}
     known = {file: recorded.get(attempt_key(asked[file])) for file in files}
     found = {file: record for file, record in known.items() if record and record["outcome"] != Outcome.CRASH}

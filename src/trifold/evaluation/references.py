@@ -19,6 +19,7 @@ from typing import Any, TypedDict, cast
 from trifold.errors import TrifoldError
 from trifold.evaluation.planner import FAILED, OPTIMAL, Job, find_planner, planner_version
 from trifold.evaluation.records import OPENING, Record, append_record, file_sha256
+from trifold.files import make_folder
 from trifold.pddl.isolation import Limits, Result, run_isolated
 
 SCHEMA = 1
@@ -91,10 +92,7 @@ def find_references(
         **{f"{package}_version": version(package) for package in ("trifold", "pymimir")},
     }
     asked = {file: shared | {"problem": file.name, "problem_sha256": file_sha256(file)} for file in files}
-    try:
-        records.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TrifoldError(f"cannot make this folder: {error.strerror}", place=str(records.parent)) from error
+    make_folder(records.parent)
     recorded = read_references(records) if records.exists() else []
     found: dict[Path, Reference] = {}
     for file in files:
