@@ -127,8 +127,10 @@ def wall_over_kernels(model: Model, data: Dataset, settings: Settings) -> dict[s
 
     def train(first: int, steps: int) -> None:
         nonlocal total
+        following = sampler.draw(first)
         for number in range(first, first + steps):
-            total += step(sampler.draw(number))
+            batch, following = following, sampler.draw(number + 1)
+            total += step(batch, following)
         torch.cuda.synchronize()
 
     train(0, 50)

@@ -98,7 +98,9 @@ def time_policy_step(bench: Bench, model: Model, problem: Problem) -> tuple[list
 
 
 def _time_long(bench: Bench, function: Callable[[], Tensor]) -> tuple[Timing, Tensor]:
-    """The timing of what may take minutes, and its value: a first call that is long enough is the only one."""
+    """The timing of what may take minutes on a CPU, and its value: a first call that is long enough is the only one."""
+    if bench.machine.device.type == "cuda":
+        function()  # which compiles kernels
     seconds, value = timed(function)
     return (Timing((seconds,)) if seconds > bench.seconds else bench.time(function)), value
 

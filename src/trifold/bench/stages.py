@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import cycle
+from itertools import cycle, pairwise
 from pathlib import Path
 
 import torch
@@ -88,8 +88,8 @@ def time_training(bench: Bench, model: Model, data: Dataset, batch: int, seed: i
         fresh = Model.fresh(model.config, model.signature, model.domain_text, model.training_atoms, seed)
         network = fresh.to(bench.machine.device).network.train()
         optimizer = build_optimizer(network, Settings().learning_rate, fused=fused)
-        step, turn = build_step(fresh, optimizer, data, batch, fused=fused), cycle(batches)
-        timing = bench.time(lambda: step(next(turn)))
+        step, turn = build_step(fresh, optimizer, data, batch, fused=fused), cycle(pairwise([*batches, batches[0]]))
+        timing = bench.time(lambda: step(*next(turn)))
         floor = partial(
             floor_of_work, machine=bench.machine, training=True, precision=PRECISIONS["mixed"] if fused else "ieee"
         )

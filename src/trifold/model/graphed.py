@@ -10,7 +10,7 @@ from torch import Tensor
 from trifold.model.model import Model
 from trifold.nn import RGNN
 from trifold.nn.fused import FusedRGNN
-from trifold.nn.layout import Batcher, Capacity
+from trifold.nn.layout import Batcher, Capacity, Layout
 from trifold.structures import READOUT, Structures
 
 SPREAD = 8
@@ -44,10 +44,11 @@ def capture_step(
     weights: Tensor,
     batch: int,
     precision: str = "mixed",
-) -> Callable[[Tensor], Tensor | None]:
+) -> Callable[[Tensor, Tensor], Tensor | None]:
     """Capture the step on resident encoded structures: indices of a batch → its loss, after the optimizer has stepped.
 
-    A batch beyond the capacity, which a few in a million are, is not stepped: the result is None.
+    Given also the indices of the batch that comes next, which is laid out while this one trains. A batch beyond the
+    capacity, which a few in a million are, is not stepped: the result is None.
     """
     network, embed = model.network, model.network.embed
     assert isinstance(embed, RGNN)
@@ -63,14 +64,27 @@ def capture_step(
     fused = FusedRGNN(embed, capacity, precision)
     parameters = list(network.parameters())
     chosen = torch.zeros(batch, dtype=torch.int64, device=structures.device)
+    upcoming = torch.zeros_like(chosen)
+    layout, found = batcher(chosen)  # of the chosen batch, in place
+    side = torch.cuda.Stream()
+
+    def lay_out(indices: Tensor) -> list[Tensor]:
+        return _tensors(*batcher(indices))
+
+    def hold(laid_out: list[Tensor]) -> None:
+        for old, new in zip(_tensors(layout, found), laid_out, strict=True):
+            old.copy_(new)
 
     def step() -> Tensor:
-        layout, found = batcher(chosen)
+        stream = torch.cuda.current_stream()
+        side.wait_stream(stream)
+        with torch.cuda.stream(side):
+            following = lay_out(upcoming)
         initial = None
         if marks:
             brackets = torch.zeros((capacity.elements, len(marks)), device=structures.device)
             for p, name in enumerate(marks):
-                brackets[found[name][0], p] = 1
+                brackets[:, p].index_fill_(0, found[name][0], 1.0)
             initial = brackets @ torch.stack(list(embed.initial.vectors))
         f = fused(layout, initial)
         readout, owners = found[READOUT]
@@ -79,17 +93,20 @@ def capture_step(
         for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
             parameter.grad = gradient
         optimizer.step()
+        stream.wait_stream(side)
+        hold(following)
+        chosen.copy_(upcoming)
         return loss.detach()
 
     # Kernels are compiled and the optimizer's state is made before the capture; then all is as it was.
     before = [parameter.detach().clone() for parameter in parameters]
     moments = {p: {name: value.clone() for name, value in state.items()} for p, state in optimizer.state.items()}
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
+    warm = torch.cuda.Stream()
+    warm.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(warm):
         for _ in range(2):
             step()
-    torch.cuda.current_stream().wait_stream(side)
+    torch.cuda.current_stream().wait_stream(warm)
     with torch.no_grad():
         for parameter, weight in zip(parameters, before, strict=True):
             parameter.copy_(weight)
@@ -101,12 +118,28 @@ def capture_step(
 
     limits = torch.tensor([*capacity.atoms, *aside.values(), capacity.elements - 1])
     host = sizes.long().cpu()
+    prepared: Tensor | None = None
 
-    def replay(indices: Tensor, kept: object = step) -> Tensor | None:  # the graph reads what the step holds
+    def replay(indices: Tensor, following: Tensor, kept: object = step) -> Tensor | None:  # the graph reads its tensors
+        nonlocal prepared
         if (host[:, indices].sum(1) > limits).any():
             return None
-        chosen.copy_(indices.pin_memory(), non_blocking=True)
+        if prepared is None or not torch.equal(prepared, indices):
+            chosen.copy_(indices)
+            hold(lay_out(chosen))
+        upcoming.copy_(following.pin_memory(), non_blocking=True)
         graph.replay()
+        prepared = following
         return result.clone()
 
     return replay
+
+
+def _tensors(layout: Layout, found: dict[str, tuple[Tensor, Tensor]]) -> list[Tensor]:
+    return [
+        layout.gather,
+        layout.counts,
+        layout.starts,
+        layout.place,
+        *(part for pair in found.values() for part in pair),
+    ]

@@ -67,6 +67,7 @@ def train_model(
     limit = settings.minutes * 60 if settings.minutes else float("inf")
 
     total = torch.tensor(state.loss_sum, dtype=torch.float64, device=data.targets.device)  # since the last validation
+    following = sampler.draw(state.step)
     start, began = state, time.monotonic()
     saved = shown = began
     done = state.best is not None and (state.step >= settings.steps or state.seconds >= limit)
@@ -74,7 +75,8 @@ def train_model(
         if state.step < settings.steps:  # a run that ended before its first validation has only that to do
             part = max((state.step + 1) / (settings.steps + 1), state.seconds / limit)  # a time limit ends it, too
             _set_rate(optimizer, learning_rate(settings.schedule, settings.learning_rate, part))
-            total += take_step(sampler.draw(state.step))
+            batch, following = following, sampler.draw(state.step + 1)
+            total += take_step(batch, following)
             state = replace(state, step=state.step + 1, since=state.since + 1)
 
         now = time.monotonic()

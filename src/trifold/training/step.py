@@ -37,10 +37,13 @@ def build_optimizer(network: torch.nn.Module, rate: float, *, fused: bool) -> to
 
 def build_step(
     model: Model, optimizer: torch.optim.Optimizer, data: Dataset, batch: int, *, fused: bool
-) -> Callable[[Tensor], Tensor]:
-    """Indices of a batch → its loss, after the optimizer has stepped on the mean of |V* − V|."""
+) -> Callable[[Tensor, Tensor], Tensor]:
+    """Indices of a batch, and of the next → the loss of the first, after the optimizer has stepped on it.
 
-    def reference(indices: Tensor) -> Tensor:
+    The loss is the mean of |V* − V|. The next batch is prepared meanwhile, where kernels run.
+    """
+
+    def reference(indices: Tensor, following: Tensor) -> Tensor:
         structures, targets = data.take(indices)
         loss = (model.network(structures) - targets).abs().mean()
         optimizer.zero_grad()
@@ -52,8 +55,8 @@ def build_step(
         return reference
     captured = capture_step(model, optimizer, data.structures, data.targets, data.weights, batch)
 
-    def step(indices: Tensor) -> Tensor:
-        loss = captured(indices)
-        return reference(indices) if loss is None else loss
+    def step(indices: Tensor, following: Tensor) -> Tensor:
+        loss = captured(indices, following)
+        return reference(indices, following) if loss is None else loss
 
     return step
