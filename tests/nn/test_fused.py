@@ -26,6 +26,9 @@ CASES = {
 }
 
 
+MODES = [("float32", True), ("mixed", False), ("mixed", True)]
+
+
 @pytest.fixture(autouse=True)
 def few_parts(monkeypatch):
     """The interpreter takes as long for an empty part as for a full one."""
@@ -41,8 +44,16 @@ def gradients(values, weights, parameters):
     return [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, found, strict=True)]
 
 
-@pytest.mark.parametrize(("case", "precision"), [*((case, "float32") for case in CASES), (list(CASES)[-1], "mixed")])
-def test_outputs_and_gradients_equal_the_reference_in_double_precision(case, precision):
+@pytest.mark.parametrize(
+    ("case", "precision", "hoisted"),
+    [
+        *((case, "float32", False) for case in CASES),
+        *(("many triangles on one pair", precision, hoisted) for precision, hoisted in MODES),
+    ],
+)
+def test_outputs_and_gradients_equal_the_reference_in_double_precision(case, precision, hoisted, monkeypatch):
+    """Also where the first layer of triangles is done once per element."""
+    monkeypatch.setattr("trifold.nn.layout.HOIST", 0 if hoisted else float("inf"))
     bound = {"float32": 1e-5, "mixed": 1e-2}[precision]
     encoder, naive = CASES[case]
     structures = encoder(from_naive(naive)).to(DEVICE)
@@ -52,6 +63,7 @@ def test_outputs_and_gradients_equal_the_reference_in_double_precision(case, pre
     network = RGNN(relations, 16, 2).to(DEVICE)
     exact = copy.deepcopy(network).double()
     capacity = Capacity.of(relations, [len(union.atoms(name)) for name, _ in relations], union.elements)
+    assert (capacity.hoisted is not None) == hoisted
     found = FusedRGNN(network, capacity, precision)(Layout.of(union, capacity))[: union.elements]
     expected = exact(union)
     torch.testing.assert_close(found.double(), expected, rtol=bound, atol=bound)
@@ -79,8 +91,10 @@ def test_initial_embeddings_enter_and_have_gradients():
     torch.testing.assert_close(difference, gradient[1, 3], rtol=1e-2, atol=1e-3)
 
 
+@pytest.mark.parametrize("hoist", [0, float("inf")])
 @pytest.mark.parametrize("encoder", [Plain(), Pairs(0), Pairs(1)], ids=lambda encoder: encoder.label)
-def test_batches_of_fixed_size_hold_what_batches_hold(encoder):
+def test_batches_of_fixed_size_hold_what_batches_hold(encoder, hoist, monkeypatch):
+    monkeypatch.setattr("trifold.nn.layout.HOIST", hoist)
     structures = encoder(from_naive(random_structures(9, objects=6, atoms=5, seed=2))).to(DEVICE)
     relations = senders(structures)
     for chosen in ([0], [3, 1, 3], [8, 7, 6, 5, 0]):
@@ -92,7 +106,7 @@ def test_batches_of_fixed_size_hold_what_batches_hold(encoder):
         batcher = Batcher(structures, capacity, {READOUT: 50})
         found, aside = batcher(indices)
         readout, owners = aside[READOUT]
-        for name in ("gather", "counts", "starts", "place"):
+        for name in ("gather", "counts", "starts", "place", "order"):
             assert torch.equal(getattr(found, name), getattr(expected, name))
         elements, structure = union.readout()
         count = len(elements)

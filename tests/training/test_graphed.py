@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 import torch
 
@@ -12,7 +14,7 @@ from trifold.training import resume, train
 from trifold.training.run import RunFolder
 from trifold.training.sampler import BalancedSampler
 
-SETTINGS = {"steps": 60, "validate_every": 20, "batch": 16, "learning_rate": 1e-3}
+SETTINGS = {"steps": 60, "validate_every": 20, "batch": 16, "learning_rate": 1e-3, "clip": 20.0}
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +67,29 @@ def test_training_by_kernels_follows_the_reference(folder, tmp_path, model):
     )
     resume(broken, steps=60)
     assert [line["loss"] for line in RunFolder(broken).seed(0).metrics()] == pytest.approx(losses["fused"], rel=0.05)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.parametrize("model", [{"t": 1}, {"encoder": "oblivious"}], ids=str)
+def test_seeds_trained_at_once_are_those_trained_alone(folder, tmp_path, model):
+    """Also if the run was broken off; and what they cost is the time that passed."""
+    sizes = {"dim": 32, "layers": 6} | model
+    settings = SETTINGS | {"kernels": "fused"}
+
+    def losses(run, seed):
+        return [line["loss"] for line in RunFolder(tmp_path / run).seed(seed).metrics()]
+
+    began = time.monotonic()
+    together = train(
+        folder, tmp_path / "together", preset="small", model=sizes, settings=settings | {"seeds": 2}, device="cuda"
+    )
+    assert together.seconds < time.monotonic() - began
+    short = settings | {"seeds": 2, "steps": 40}
+    train(folder, tmp_path / "broken", preset="small", model=sizes, settings=short, device="cuda")
+    resume(tmp_path / "broken", steps=60)
+    for seed in (0, 1):
+        alone = settings | {"seed": seed}
+        train(folder, tmp_path / f"alone-{seed}", preset="small", model=sizes, settings=alone, device="cuda")
+        assert losses("together", seed) == pytest.approx(losses(f"alone-{seed}", seed), rel=0.05)
+        assert losses("broken", seed) == pytest.approx(losses(f"alone-{seed}", seed), rel=0.05)
+    assert losses("together", 0) != pytest.approx(losses("together", 1), rel=1e-6)

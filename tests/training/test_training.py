@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -17,6 +18,7 @@ from trifold.errors import TrifoldError
 from trifold.model import Model, checkpoint
 from trifold.training import loop, resume, train
 from trifold.training.run import RunFolder
+from trifold.training.step import build_step
 from trifold.training.train import Watcher
 
 TINY = {"model": {"dim": 4, "layers": 2}, "settings": {"steps": 12, "validate_every": 5, "batch": 8}}
@@ -268,6 +270,7 @@ def test_nothing_is_left_of_a_run_that_could_not_begin(tmp_path):
     [
         ({"steps": 0}, "steps must be positive"),
         ({"minutes": -1}, "minutes must be"),
+        ({"clip": 0}, "clip must be"),
         ({"seed": -1}, "a seed lies"),
         ({"schedule": "magic"}, "schedules are constant, cosine"),
     ],
@@ -276,3 +279,21 @@ def test_senseless_settings_are_refused(folder, tmp_path, wrong, message):
     with pytest.raises(TrifoldError, match=message):
         run_tiny(folder, tmp_path / "run", **wrong)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_gradient_beyond_the_clip_is_scaled_down_to_it():
+    """A network of one weight w, V = w n, whose gradient is the mean of n: 3 for states with n = 2 and n = 4."""
+    network = torch.nn.Linear(1, 1, bias=False)
+
+    class Data:
+        def take(self, indices):
+            return indices[:, None].float(), torch.full((len(indices), 1), 100.0)
+
+    def gradient(clip):
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.0)
+        step = build_step(SimpleNamespace(network=network), optimizer, Data(), 2, fused=False, clip=clip)
+        step(torch.tensor([2, 4]), torch.tensor([0, 0]))
+        return float(network.weight.grad)
+
+    assert gradient(None) == gradient(5.0) == -3.0
+    assert gradient(0.5) == pytest.approx(-0.5, rel=1e-4)

@@ -101,9 +101,14 @@ def train(
     schedule: Annotated[
         Schedule | None, typer.Option("--schedule", help="cosine: the rate rises, then falls to zero. Not the paper's.")
     ] = None,
+    clip: Annotated[
+        float | None,
+        typer.Option("--clip", help="Scale a gradient with a larger norm down to this one. Not the paper's."),
+    ] = None,
     seed: Seed = 0,
     seeds: Annotated[
-        int, typer.Option("--seeds", min=1, help="Train so many models, keep the least validation loss.")
+        int,
+        typer.Option("--seeds", min=1, help="Train so many models (fused: at once), keep the least validation loss."),
     ] = 1,
     dead_ends: Annotated[
         DeadEnds, typer.Option("--dead-ends", help="keep: with a target one above the largest V*; drop: leave out.")
@@ -165,6 +170,7 @@ def train(
                         "batch": batch,
                         "learning_rate": learning_rate,
                         "schedule": schedule and schedule.value,
+                        "clip": clip,
                         "seed": seed,
                         "seeds": seeds,
                         "dead_ends": dead_ends.value,
@@ -233,8 +239,10 @@ def _show(quiet: bool) -> Iterator[Watcher | None]:
     bar = Progress(*columns, console=console, disable=not console.is_terminal)
 
     class Display(Watcher):
-        task: TaskID | None = None
-        written = 0.0
+        def __init__(self) -> None:
+            self.task: TaskID | None = None
+            self.seeds: dict[int, TaskID] = {}  # a bar for each: several may be trained at once
+            self.written: dict[int, float] = {}
 
         def start(self, description: str, total: int) -> TaskID:
             if self.task is not None:
@@ -284,14 +292,16 @@ def _show(quiet: bool) -> Iterator[Watcher | None]:
             if progress.validation is not None:
                 facts += f"  validation {progress.validation:.3f} (best {progress.best:.3f})"
             facts += f"  {progress.steps_per_second:.1f} steps/s  {_duration(progress.seconds_left)} left"
-            name = f"seed {progress.seed}"
-            if self.task is None or bar.tasks[-1].description != name:
-                self.start(name, progress.steps)
-            assert self.task is not None
-            bar.update(self.task, completed=progress.step, facts=facts)
+            name, seed = f"seed {progress.seed}", progress.seed
+            if seed not in self.seeds:
+                self.seeds[seed] = self.start(name, progress.steps)
+                self.task = None  # it stays when the next one starts
+            bar.update(self.seeds[seed], completed=progress.step, facts=facts)
             now = time.monotonic()
-            if not console.is_terminal and (now - self.written > PLAIN_SECONDS or progress.step == progress.steps):
-                self.written = now
+            if not console.is_terminal and (
+                now - self.written.get(seed, 0.0) > PLAIN_SECONDS or progress.step == progress.steps
+            ):
+                self.written[seed] = now
                 self.line(f"{name}  step {progress.step}/{progress.steps}  {facts}")
 
     with bar:

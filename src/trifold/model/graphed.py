@@ -44,6 +44,7 @@ def capture_step(
     weights: Tensor,
     batch: int,
     precision: str = "mixed",
+    clip: float | None = None,
 ) -> Callable[[Tensor, Tensor], Tensor | None]:
     """Capture the step on resident encoded structures: indices of a batch → its loss, after the optimizer has stepped.
 
@@ -92,6 +93,8 @@ def capture_step(
         loss = (network.readout.mlp(sums).squeeze(1) - targets[chosen]).abs().mean()
         for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
             parameter.grad = gradient
+        if clip is not None:
+            torch.nn.utils.clip_grad_norm_(parameters, clip)
         optimizer.step()
         stream.wait_stream(side)
         hold(following)

@@ -5,7 +5,7 @@ is one argument of one atom: row (a, i) of a relation is its atom a's argument i
 relation and one block of the output; all tiles of all relations run side by side, whatever their arities.
 
 A table says what each tile is, in ``TILE`` numbers: its first row, the arity m, the block, where the relation's
-weights and biases begin, its first atom, the relation, and how many blocks its output has. ``counts`` says how many
+weights and biases begin, its first atom, and the relation. ``counts`` says how many
 atoms there are of each relation: tiles beyond return at once, so that one captured graph serves batches of any size.
 
 Messages to elements, their shares of the smooth maximum, and gradients of arguments lie sorted by element: row r at
@@ -23,8 +23,11 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-TILE = 8
+TILE = 7
 """How many numbers describe a tile."""
+
+WEIGHTS = 9
+"""How many numbers describe a block of weights."""
 
 
 @triton.jit
@@ -89,14 +92,15 @@ def linear(  # type: ignore[no-untyped-def]
 
 @triton.jit
 def smooth_max(  # type: ignore[no-untyped-def]
-    starts, messages, received, shares, sharpness, K: tl.constexpr, SEGMENT: tl.constexpr, KEEP: tl.constexpr
+    starts, messages, received, shares, sharpness,
+    K: tl.constexpr, SEGMENT: tl.constexpr, SEGMENTS: tl.constexpr, KEEP: tl.constexpr,
 ):  # fmt: skip
     """The smooth maximum of the messages of one element, 0 where there are none, and with KEEP each one's share.
 
     The share of a message m is exp(α(m − smax)) = ∂ smax / ∂ m.
     """
     e, k = tl.program_id(0), tl.arange(0, K)
-    start, end = tl.load(starts + e), tl.load(starts + e + 1)
+    start, end = tl.load(starts + e * SEGMENTS), tl.load(starts + (e + 1) * SEGMENTS)
     highest = tl.full((K,), float("-inf"), tl.float32)
     total = tl.zeros((K,), tl.float32)
     for position in range(start, end, SEGMENT):
@@ -232,11 +236,11 @@ def linear_backward(  # type: ignore[no-untyped-def]
 
 @triton.jit
 def segment_sum(  # type: ignore[no-untyped-def]
-    starts, rows, base, out, K: tl.constexpr, SEGMENT: tl.constexpr
+    starts, rows, base, out, K: tl.constexpr, SEGMENT: tl.constexpr, SEGMENTS: tl.constexpr
 ):  # fmt: skip
-    """out = base + the sum of the rows of one element, in the order of the rows."""
+    """out = base + the sum of the rows in the first segment of one element, in their order."""
     e, k = tl.program_id(0), tl.arange(0, K)
-    start, end = tl.load(starts + e), tl.load(starts + e + 1)
+    start, end = tl.load(starts + e * SEGMENTS), tl.load(starts + e * SEGMENTS + 1)
     total = tl.load(base + e * K + k)
     for position in range(start, end, SEGMENT):
         places = position + tl.arange(0, SEGMENT)
@@ -248,28 +252,31 @@ def segment_sum(  # type: ignore[no-untyped-def]
 def weight_gradient(  # type: ignore[no-untyped-def]
     blocks, counts, d_out, scales, inputs, gather, d_weights, d_biases,
     layers, out_stride, scale_stride, in_stride, weights_size, biases_size,
-    K: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr, INNER: tl.constexpr, PRECISION: tl.constexpr,
+    K: tl.constexpr, BLOCK: tl.constexpr, WEIGHTS: tl.constexpr, INNER: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """dWⱼᵢ = Σ_a d_out(a, j)ᵀ in(a, i) and dbⱼ = Σ_a d_out(a, j) over all layers, for a part (axis 1) of the tiles.
 
     The parts are added up afterwards, in a fixed order.
 
-    A block is described as a tile is, with i in place of the first atom.
+    A block of weights is described by ``WEIGHTS`` numbers: its first row, of how many blocks d_out consists and which
+    one it is, the same of the inputs, where the block begins and how far its rows are apart, where its biases begin, or
+    -1, and the relation.
     """
-    block = blocks + tl.program_id(0) * TILE
-    first, m, j = tl.load(block), tl.load(block + 1), tl.load(block + 2)
-    w, b, i, out_blocks = tl.load(block + 3), tl.load(block + 4), tl.load(block + 5), tl.load(block + 7)
+    block = blocks + tl.program_id(0) * WEIGHTS
+    first, out_blocks, j = tl.load(block), tl.load(block + 1), tl.load(block + 2)
+    in_blocks, i = tl.load(block + 3), tl.load(block + 4)
+    w, stride, b = tl.load(block + 5), tl.load(block + 6), tl.load(block + 7)
     part = tl.program_id(1).to(tl.int64)
-    n = tl.load(counts + tl.load(block + 6))
+    n = tl.load(counts + tl.load(block + 8))
     k = tl.arange(0, K)
     total = tl.zeros((K, K), tl.float32)
-    bias = tl.zeros((K,), tl.float32)
+    sums = tl.zeros((BLOCK, K), tl.float32)
     for atom in range(tl.program_id(1) * BLOCK, n, tl.num_programs(1) * BLOCK):
         atoms = atom + tl.arange(0, BLOCK)
         inside = (atoms < n)[:, None]
         d_at = d_out + (first + atoms * out_blocks + j)[:, None] * K + k[None, :]
         scale_at = scales + first // BLOCK + atom // BLOCK * out_blocks + j
-        rows = first + atoms * m + i
+        rows = first + atoms * in_blocks + i
         if INNER:
             rows = tl.load(gather + rows, atoms < n, 0)
         x_at = inputs + rows[:, None] * K + k[None, :]
@@ -277,8 +284,7 @@ def weight_gradient(  # type: ignore[no-untyped-def]
             d, x, scale = tl.load(d_at, inside, 0.0), tl.load(x_at, inside, 0.0), tl.load(scale_at)
             d_at, x_at, scale_at = d_at + out_stride, x_at + in_stride, scale_at + scale_stride
             total += _dot(tl.trans(d), x, PRECISION) * scale
-            bias += tl.sum(d.to(tl.float32), 0) * scale
-    at = w + (j * K + k[:, None]) * (m * K) + i * K + k[None, :]
-    tl.store(d_weights + part * weights_size + at, total)
-    if i == 0:
-        tl.store(d_biases + part * biases_size + b + j * K + k, bias)
+            sums += d.to(tl.float32) * scale
+    tl.store(d_weights + part * weights_size + w + k[:, None] * stride + k[None, :], total)
+    if b >= 0:
+        tl.store(d_biases + part * biases_size + b + k, tl.sum(sums, 0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 import torch
 from torch import Tensor
@@ -13,6 +14,9 @@ from trifold.structures import DisjointUnion, Relation, Structures
 
 BLOCK = 64
 """Atoms or elements in a tile."""
+
+HOIST = 4
+"""With so many times more atoms than elements, a ternary relation has its first layer done once per element."""
 
 
 @dataclass(frozen=True)
@@ -44,22 +48,41 @@ class Capacity:
     def rows(self) -> int:
         return self.first_rows[-1]
 
+    @cached_property
+    def hoisted(self) -> int | None:
+        """The relation, if any, that ``triangles`` does: the one of arity 3 with most atoms, if they are many."""
+        ternary = [r for r, (_, arity) in enumerate(self.relations) if arity == 3]
+        most = max(ternary, key=lambda r: self.atoms[r], default=None)
+        return most if most is not None and self.atoms[most] >= HOIST * self.elements else None
+
+    @property
+    def segments(self) -> int:
+        """In how many segments the rows of an element lie: those of △ are apart, by position."""
+        return 1 if self.hoisted is None else 4
+
+    def first_weights(self, dim: int) -> tuple[list[int], list[int]]:
+        """Where the weights and biases of each relation begin: they are packed relation after relation."""
+        sizes = [arity * dim for _, arity in self.relations]
+        return [0, *accumulate(size**2 for size in sizes)][:-1], [0, *accumulate(sizes)][:-1]
+
     def tiles(self, dim: int) -> list[list[int]]:
-        """What each tile is: see ``kernels``. Weights are packed relation after relation, biases likewise."""
-        found, w, b = [], 0, 0
-        for r, ((_, m), atoms) in enumerate(zip(self.relations, self.atoms, strict=True)):
-            for atom in range(0, atoms, BLOCK):
-                found += [[self.first_rows[r] + atom * m, m, j, w, b, atom, r, m] for j in range(m)]
-            w, b = w + (m * dim) ** 2, b + m * dim
-        return found
+        """What each tile is, but for what ``triangles`` does: see ``kernels``."""
+        return [
+            [self.first_rows[r] + atom * m, m, j, w, b, atom, r]
+            for r, ((_, m), w, b) in enumerate(zip(self.relations, *self.first_weights(dim), strict=True))
+            for atom in range(0, self.atoms[r], BLOCK)
+            for j in range(m)
+            if r != self.hoisted
+        ]
 
     def blocks(self, dim: int) -> list[list[int]]:
-        """The blocks of all weights: see ``kernels.weight_gradient``."""
-        found, w, b = [], 0, 0
-        for r, (_, m) in enumerate(self.relations):
-            found += [[self.first_rows[r], m, j, w, b, i, r, m] for j in range(m) for i in range(m)]
-            w, b = w + (m * dim) ** 2, b + m * dim
-        return found
+        """The blocks of the weights of all relations: see ``kernels.weight_gradient``."""
+        return [
+            [self.first_rows[r], m, j, m, i, w + (j * m * dim + i) * dim, m * dim, b + j * dim if i == 0 else -1, r]
+            for r, ((_, m), w, b) in enumerate(zip(self.relations, *self.first_weights(dim), strict=True))
+            for j in range(m)
+            for i in range(m)
+        ]
 
 
 @dataclass(frozen=True)
@@ -68,8 +91,9 @@ class Layout:
 
     gather   (rows,) int32: the element of each row
     counts   (relations + 1,) int32: atoms of each relation, and elements
-    starts   (elements + 1,) int32: where the rows of each element begin when rows are sorted by element
+    starts   (segments · elements + 1,) int32: where each segment of each element begins, rows being sorted so
     place    (rows,) int32: where each row is then
+    order    (rows,) int32: which row is at each place
     """
 
     capacity: Capacity
@@ -77,6 +101,7 @@ class Layout:
     counts: Tensor
     starts: Tensor
     place: Tensor
+    order: Tensor
 
     @classmethod
     def of(cls, union: DisjointUnion, capacity: Capacity) -> Layout:
@@ -94,15 +119,19 @@ class Layout:
 
     @classmethod
     def build(cls, capacity: Capacity, gather: Tensor, counts: Tensor) -> Layout:
-        """Sort the rows by element. No number is read back, so that it can be captured."""
-        gather = gather.to(torch.int32)
-        elements, order = torch.sort(gather, stable=True)
-        bounds = torch.arange(capacity.elements, dtype=torch.int32, device=gather.device)
+        """Sort the rows by element and segment. No number is read back, so that it can be captured."""
+        gather, segments = gather.to(torch.int32), capacity.segments
         numbers = torch.arange(capacity.rows, dtype=torch.int32, device=gather.device)
-        starts = torch.searchsorted(elements, bounds, out_int32=True)
-        starts = torch.cat([starts, starts[-1:]])  # nobody's rows are never reduced
+        keys = gather * segments
+        if capacity.hoisted is not None:
+            first, end = capacity.first_rows[capacity.hoisted : capacity.hoisted + 2]
+            keys[first:end] += 1 + (numbers[first:end] - first) % 3
+        keys, order = torch.sort(keys, stable=True)
+        bounds = torch.arange((capacity.elements - 1) * segments + 1, dtype=torch.int32, device=gather.device)
+        starts = torch.searchsorted(keys, bounds, out_int32=True)
+        starts = torch.cat([starts, starts[-1:].expand(segments)])  # nobody's rows are never reduced
         place = torch.empty_like(numbers).scatter_(0, order, numbers)
-        return cls(capacity, gather, counts.to(torch.int32), starts, place)
+        return cls(capacity, gather, counts.to(torch.int32), starts, place, order.to(torch.int32))
 
 
 class Batcher:

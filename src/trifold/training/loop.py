@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,7 +32,10 @@ VALIDATION_ROWS = 2**18
 
 @dataclass(frozen=True)
 class Progress:
-    """What a display shows of a running training: the loss is a mean; validation and best are None before the first."""
+    """What a display shows of a running training: the loss is a mean; validation and best are None before the first.
+
+    Speed and the time that is left are those of a watch on the wall, whatever else runs at the same time.
+    """
 
     seed: int
     step: int
@@ -52,25 +56,44 @@ def train_model(
     folder: SeedFolder,
     show: Callable[[Progress], None],
 ) -> TrainingState:
-    """Train one model from where its folder stands to the end.
+    """Train one model from where its folder stands to the end."""
+    return deque(train_in_turns(model, data, validation, settings, seed, folder, show), maxlen=1).pop()
+
+
+def train_in_turns(
+    model: Model,
+    data: Dataset,
+    validation: Dataset,
+    settings: Settings,
+    seed: int,
+    folder: SeedFolder,
+    show: Callable[[Progress], None],
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[TrainingState]:
+    """Train one model from where its folder stands to the end, a step in each turn.
 
     Minimises the mean of |V* − V| over balanced batches with Adam, as the paper does. The folder always holds the last
-    save whole, and a step depends on the seed and its number alone, so a resumed run ends where an unbroken one ends.
+    save whole, and a step depends on the seed and its number alone, so a resumed run ends where an unbroken one ends,
+    whatever else takes turns with it. The first turn builds the step. ``clock`` counts the seconds of this training.
     """
     network = model.network.train()
     fused = is_fused(model, data, settings.kernels)
     optimizer = build_optimizer(network, settings.learning_rate, fused=fused)
     state = folder.load(model, optimizer)
-    take_step = build_step(model, optimizer, data, settings.batch, fused=fused)
+    limit = settings.minutes * 60 if settings.minutes else float("inf")
+    done = state.best is not None and (state.step >= settings.steps or state.seconds >= limit)
+    if done:
+        yield state
+        return
+    take_step = build_step(model, optimizer, data, settings.batch, fused=fused, clip=settings.clip)
     sampler = BalancedSampler(data.targets, settings.batch, seed, data.weights)
     held_out = validation.encoded(validation_sample(validation, settings))
-    limit = settings.minutes * 60 if settings.minutes else float("inf")
-
     total = torch.tensor(state.loss_sum, dtype=torch.float64, device=data.targets.device)  # since the last validation
     following = sampler.draw(state.step)
-    start, began = state, time.monotonic()
+    yield state
+
+    start, started, began = state, clock(), time.monotonic()
     saved = shown = began
-    done = state.best is not None and (state.step >= settings.steps or state.seconds >= limit)
     while not done:
         if state.step < settings.steps:  # a run that ended before its first validation has only that to do
             part = max((state.step + 1) / (settings.steps + 1), state.seconds / limit)  # a time limit ends it, too
@@ -80,7 +103,7 @@ def train_model(
             state = replace(state, step=state.step + 1, since=state.since + 1)
 
         now = time.monotonic()
-        state = replace(state, seconds=start.seconds + now - began)
+        state = replace(state, seconds=start.seconds + clock() - started)
         done = state.step >= settings.steps or state.seconds >= limit
         validates = done or state.step % settings.validate_every == 0
         if validates:
@@ -91,12 +114,13 @@ def train_model(
             saved, state = now, replace(state, loss_sum=float(total))
             folder.save(model, optimizer, state)
         if done or now - shown > SHOW_SECONDS:
-            shown = now
-            speed = max(state.step - start.step, 1) / max(now - began, 1e-9)
-            left = min((settings.steps - state.step) / speed, limit - state.seconds)
+            shown, passed = now, max(now - began, 1e-9)
+            speed = max(state.step - start.step, 1) / passed
+            share = max(state.seconds - start.seconds, 1e-9) / passed  # of the time: others may take turns
+            left = min((settings.steps - state.step) / speed, (limit - state.seconds) / share)
             mean = float(total) / state.since if state.since else state.loss
             show(Progress(seed, state.step, settings.steps, mean, state.validation, state.best, speed, max(left, 0.0)))
-    return state
+        yield state
 
 
 def _set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
@@ -116,7 +140,8 @@ def _validate(
         raise TrifoldError(
             f"training diverged: the loss is {loss:g} at step {state.step}, on validation states {found:g}",
             place=str(folder.path),
-            remedy=f"use a learning rate below {settings.learning_rate:g}",
+            remedy=f"use a learning rate below {settings.learning_rate:g}, or --clip"
+            + (f" below {settings.clip:g}" if settings.clip else ""),
         )
     folder.log({"step": state.step, "loss": loss, "validation": found, "seconds": state.seconds})
     if state.best is None or found < state.best:

@@ -20,6 +20,7 @@ class Settings:
     batch              states in a mini-batch
     learning_rate      of Adam
     schedule           "constant", or "cosine": the rate rises for 2 % of the steps and falls to zero
+    clip               the largest norm that a step's gradient may have; a larger one is scaled down to it
     validate_every     steps between two looks at the validation loss
     validation_states  at most so many states are looked at then: a fixed sample, drawn with the seed
     dead_ends          "keep": with a target one above the largest V* of the data; "drop": leave them out
@@ -34,6 +35,7 @@ class Settings:
     batch: int = 16
     learning_rate: float = 2e-4
     schedule: str = "constant"
+    clip: float | None = None
     validate_every: int = 1_000
     validation_states: int = 2_000
     dead_ends: str = "keep"
@@ -50,8 +52,9 @@ class Settings:
             raise TrifoldError(f"kernels are {', '.join(KERNELS)}, not {self.kernels!r}")
         if self.schedule not in SCHEDULES:
             raise TrifoldError(f"schedules are {', '.join(SCHEDULES)}, not {self.schedule!r}")
-        if self.minutes is not None and self.minutes <= 0:
-            raise TrifoldError(f"minutes must be positive, not {self.minutes}")
+        for name in ("minutes", "clip"):
+            if getattr(self, name) is not None and getattr(self, name) <= 0:
+                raise TrifoldError(f"{name} must be positive, not {getattr(self, name)}")
         if not 0 <= self.seed < 2**32:
             raise TrifoldError(f"a seed lies between 0 and 2³² − 1, not at {self.seed}")
 

@@ -36,11 +36,18 @@ def build_optimizer(network: torch.nn.Module, rate: float, *, fused: bool) -> to
 
 
 def build_step(
-    model: Model, optimizer: torch.optim.Optimizer, data: Dataset, batch: int, *, fused: bool
+    model: Model,
+    optimizer: torch.optim.Optimizer,
+    data: Dataset,
+    batch: int,
+    *,
+    fused: bool,
+    clip: float | None = None,
 ) -> Callable[[Tensor, Tensor], Tensor]:
     """Indices of a batch, and of the next → the loss of the first, after the optimizer has stepped on it.
 
-    The loss is the mean of |V* − V|. The next batch is prepared meanwhile, where kernels run.
+    The loss is the mean of |V* − V|; ``clip`` is the largest norm that its gradient may have. The next batch is
+    prepared meanwhile, where kernels run.
     """
 
     def reference(indices: Tensor, following: Tensor) -> Tensor:
@@ -48,12 +55,14 @@ def build_step(
         loss = (model.network(structures) - targets).abs().mean()
         optimizer.zero_grad()
         loss.backward()
+        if clip is not None:
+            torch.nn.utils.clip_grad_norm_(model.network.parameters(), clip)
         optimizer.step()
         return loss.detach()
 
     if not fused:
         return reference
-    captured = capture_step(model, optimizer, data.structures, data.targets, data.weights, batch)
+    captured = capture_step(model, optimizer, data.structures, data.targets, data.weights, batch, clip=clip)
 
     def step(indices: Tensor, following: Tensor) -> Tensor:
         loss = captured(indices, following)

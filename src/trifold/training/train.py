@@ -15,11 +15,13 @@ from trifold.data import Dataset, Labelled, LabelLimits, dead_end_target, defaul
 from trifold.errors import TrifoldError
 from trifold.model import Model, ModelConfig, choose_device
 from trifold.training.environment import describe_environment
-from trifold.training.loop import Progress, train_model
+from trifold.training.loop import Progress, train_in_turns
 from trifold.training.merge import merge_states
 from trifold.training.plot import plot_curves
-from trifold.training.run import RunFolder
+from trifold.training.run import RunFolder, TrainingState
 from trifold.training.settings import PRESETS, Settings
+from trifold.training.step import is_fused
+from trifold.training.together import AT_ONCE, SharedClock, train_together
 
 
 @dataclass(frozen=True)
@@ -169,9 +171,11 @@ def _run(
     folder.write("environment.json", environment)
     watcher.prepared(summary)
 
-    finished, first, advanced = [], spaces[0][0], False
-    for seed in range(settings.seed, settings.seed + settings.seeds):
-        model = Model.fresh(config, first.table.signature, domain_text, data.atom_counts, seed).to(content["device"])
+    first, seeds = spaces[0][0], range(settings.seed, settings.seed + settings.seeds)
+    logged = {seed: len(folder.seed(seed).metrics()) for seed in seeds}
+    clock, trainings = SharedClock(), []
+    for seed in seeds:
+        model = Model.fresh(config, first.table.signature, domain_text, data.atom_counts, seed).to(device)
         model.provenance = {
             "preset": content["preset"],
             "settings": settings.to_json() | {"seed": seed},
@@ -179,24 +183,40 @@ def _run(
             "data": {name: summary[name] for name in ("hash", "problems", "states", "dead_ends", "largest_value")},
             "environment": environment,
         }
-        before = len(folder.seed(seed).metrics())
-        state = train_model(model, data, held_out, settings, seed, folder.seed(seed), watcher.progress)
-        advanced |= len(folder.seed(seed).metrics()) > before
-        assert state.best is not None
-        finished.append((state.best, seed, state))
-        best, chosen, state = min(finished, key=lambda entry: entry[:2])
-        kept = Model.load(folder.seed(chosen).best)
-        kept.provenance["training"] = {  # of all seeds: those that were not kept cost as much
-            "seeds": [seed for _, seed, _ in finished],
-            "steps": [state.step for _, _, state in finished],
-            "seconds": [state.seconds for _, _, state in finished],
-        }
+        trainings.append(
+            train_in_turns(model, data, held_out, settings, seed, folder.seed(seed), watcher.progress, clock)
+        )
+    most = AT_ONCE if is_fused(model, data, settings.kernels) else 1
+    finished: dict[int, TrainingState] = {}
+    while len(finished) < len(seeds):
+        states = train_together(trainings[len(finished) :], clock, most, data.targets.device)
+        finished |= zip(seeds[len(finished) :], states, strict=False)
+        advanced = any(len(folder.seed(seed).metrics()) > lines for seed, lines in logged.items())
         if advanced or not folder.model.exists():  # a model that was selected since stays
-            kept.save(folder.model)
-        plots = [folder.seed(seed) for _, seed, _ in finished]
+            _keep_best(folder, finished)
+        plots = [folder.seed(seed) for seed in finished]
         plot_curves(plots, f"{config.label} on {first.domain}", folder.path / "curves.png")
-    seconds = sum(state.seconds for _, _, state in finished)
-    return TrainingResult(folder.path, folder.model, best, chosen, state.step, seconds)
+    chosen, best = _best(finished)
+    seconds = sum(state.seconds for state in finished.values())
+    return TrainingResult(folder.path, folder.model, best, chosen, finished[chosen].step, seconds)
+
+
+def _best(finished: dict[int, TrainingState]) -> tuple[int, float]:
+    """The seed with the least validation loss, and that loss."""
+    losses = {seed: state.best for seed, state in finished.items() if state.best is not None}
+    chosen = min(losses, key=losses.__getitem__)
+    return chosen, losses[chosen]
+
+
+def _keep_best(folder: RunFolder, finished: dict[int, TrainingState]) -> None:
+    """Make the best model of the seeds the run's, with what all of them cost: those that are not kept cost as much."""
+    kept = Model.load(folder.seed(_best(finished)[0]).best)
+    kept.provenance["training"] = {
+        "seeds": list(finished),
+        "steps": [state.step for state in finished.values()],
+        "seconds": [state.seconds for state in finished.values()],
+    }
+    kept.save(folder.model)
 
 
 def describe_data(

@@ -1,0 +1,176 @@
+"""Trainings that take turns: each is what it is alone, and their seconds add up to the time that passed."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from trifold.domains import write_problems
+from trifold.model import Model, checkpoint
+from trifold.training import loop, resume, together, train
+from trifold.training.run import RunFolder, TrainingState
+from trifold.training.together import SharedClock, train_together
+from trifold.training.train import Watcher
+
+SEEDS = (3, 4, 5)
+SETTINGS = {"steps": 12, "validate_every": 5, "batch": 8, "seed": SEEDS[0], "seeds": len(SEEDS)}
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("gripper")
+    write_problems(path, "gripper", [1, 2, 3], 0)
+    write_problems(path, "gripper", [4], 0, split="validation")
+    return path
+
+
+@pytest.fixture
+def _in_turns(monkeypatch):
+    """Let the reference, too, be trained in turns, and report every step."""
+    monkeypatch.setattr(sys.modules["trifold.training.train"], "is_fused", lambda *_: True)
+    monkeypatch.setattr(loop, "SHOW_SECONDS", -1.0)
+
+
+class Recorder(Watcher):
+    """Notes the seed and step of every report, and breaks the training off at one of them."""
+
+    def __init__(self, breaks_at=None):
+        self.met, self.breaks_at = [], breaks_at
+
+    def progress(self, progress):
+        self.met.append((progress.seed, progress.step))
+        if self.met[-1] == self.breaks_at:
+            raise KeyboardInterrupt
+
+
+def run_tiny(folder, run, watcher=None, **changes):
+    sizes = {"dim": 4, "layers": 2}
+    return train(folder, run, preset="small", model=sizes, settings=SETTINGS | changes, device="cpu", watcher=watcher)
+
+
+def outcome(run):
+    """All that a run leaves behind, times aside."""
+    found = {}
+    for seed in SEEDS:
+        tensors, header = checkpoint.read(run / f"seed-{seed}" / "last.safetensors", "training")
+        best = Model.load(run / f"seed-{seed}" / "best.safetensors")
+        found[seed] = (
+            {name: tensor.tolist() for name, tensor in tensors.items()},
+            header["state"] | {"seconds": 0},
+            {name: tensor.tolist() for name, tensor in best.network.state_dict().items()},
+            best.provenance["settings"]["seed"],
+            [line | {"seconds": 0} for line in RunFolder(run).seed(seed).metrics()],
+        )
+    kept = Model.load(run / "model.safetensors")
+    weights = {name: tensor.tolist() for name, tensor in kept.network.state_dict().items()}
+    return found, weights, kept.provenance["training"] | {"seconds": 0}
+
+
+@pytest.fixture(scope="module")
+def one_by_one(folder, tmp_path_factory):
+    """What seeds leave behind that were trained one after the other."""
+    run = tmp_path_factory.mktemp("runs") / "one-by-one"
+    run_tiny(folder, run)
+    return outcome(run)
+
+
+def test_one_after_the_other_where_there_are_no_kernels(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "SHOW_SECONDS", -1.0)
+    watcher = Recorder()
+    run_tiny(folder, tmp_path / "run", watcher)
+    assert watcher.met == [(seed, step) for seed in SEEDS for step in range(1, 13)]
+
+
+@pytest.mark.usefixtures("_in_turns")
+def test_turns_change_nothing(folder, tmp_path, one_by_one):
+    """Bit for bit, and the seconds of all are no more than passed."""
+    watcher, began = Recorder(), time.monotonic()
+    result = run_tiny(folder, tmp_path / "run", watcher)
+    assert 0 < result.seconds < time.monotonic() - began
+    assert watcher.met == [(seed, step) for step in range(1, 13) for seed in SEEDS]
+    assert outcome(tmp_path / "run") == one_by_one
+
+
+@pytest.mark.usefixtures("_in_turns")
+@pytest.mark.parametrize("breaks_at", [(3, 1), (4, 5), (5, 11), (3, 12), (5, 12)], ids=str)
+def test_a_resumed_run_goes_on_with_every_seed(folder, tmp_path, one_by_one, breaks_at):
+    """To the same end, wherever it was broken off; seeds that had ended take no step."""
+    with pytest.raises(KeyboardInterrupt):
+        run_tiny(folder, tmp_path / "run", Recorder(breaks_at))
+    assert not (tmp_path / "run" / "model.safetensors").exists()
+    watcher = Recorder()
+    resume(tmp_path / "run", watcher=watcher)
+    ended = {seed for seed in SEEDS if breaks_at[1] == 12 and seed <= breaks_at[0]}
+    assert {seed for seed, _ in watcher.met} == set(SEEDS) - ended
+    assert outcome(tmp_path / "run") == one_by_one
+
+
+@pytest.mark.usefixtures("_in_turns")
+def test_no_step_is_built_for_a_seed_that_has_ended(folder, tmp_path, monkeypatch):
+    run_tiny(folder, tmp_path / "run")
+    monkeypatch.setattr(loop, "build_step", None)
+    assert resume(tmp_path / "run").steps > 0
+
+
+@pytest.mark.usefixtures("_in_turns")
+def test_every_training_has_the_minutes_that_were_given(folder, tmp_path, monkeypatch):
+    """All have taken as many steps then, up to one; a look at the watch takes a hundredth of a second here."""
+    looks = itertools.count()
+    for module in (loop, together):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(looks) / 100))
+    run_tiny(folder, tmp_path / "run", steps=10**6, minutes=0.01)
+    spent = Model.load(tmp_path / "run" / "model.safetensors").provenance["training"]
+    assert spent["seconds"] == pytest.approx([0.6] * 3, abs=0.1)
+    assert max(spent["steps"]) - min(spent["steps"]) <= 1 < min(spent["steps"])
+
+
+@pytest.mark.usefixtures("_in_turns")
+def test_what_the_card_has_no_room_for_is_trained_afterwards(folder, tmp_path, monkeypatch, one_by_one):
+    """Each takes 3 of 11 GB: beside two of them there is room for a third, but not for as much again."""
+    free = iter([11, 8, 8, 5, 11, 8])
+    monkeypatch.setattr(together, "free_memory", lambda device: next(free))
+    watcher = Recorder()
+    run_tiny(folder, tmp_path / "run", watcher)
+    assert watcher.met[:24] == [(seed, step) for step in range(1, 13) for seed in SEEDS[:2]]
+    assert watcher.met[24:] == [(SEEDS[2], step) for step in range(1, 13)]
+    assert outcome(tmp_path / "run") == one_by_one
+
+
+def test_seconds_add_up_whoever_waits(monkeypatch):
+    """Trainings of different length; all the waiting happens in the turns of one of them."""
+    wall = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(together, "time", SimpleNamespace(monotonic=lambda: wall.now))
+    clock = SharedClock()
+
+    def training(steps, seconds):
+        wall.now += 50  # to build the step, which is no training
+        yield TrainingState()
+        began = clock()
+        for step in range(steps):
+            wall.now += seconds
+            yield TrainingState(step=step + 1, seconds=clock() - began)
+
+    states = train_together([training(1000, 2.0), training(1000, 0.0), training(2000, 1.0)], clock, 3, CPU)
+    assert [state.step for state in states] == [1000, 1000, 2000]
+    assert [state.seconds for state in states] == pytest.approx([1000, 1000, 2000], rel=0.01)
+    assert sum(state.seconds for state in states) == pytest.approx(wall.now - 250, rel=0.01)
+
+
+def test_no_training_takes_a_step_before_all_are_built():
+    events = []
+
+    def training(name):
+        events.append(f"{name} is built")
+        yield TrainingState()
+        events.append(f"{name} steps")
+        yield TrainingState(step=1)
+
+    waiting = [training(name) for name in "abc"]
+    assert [state.step for state in train_together(waiting, SharedClock(), 2, CPU)] == [1, 1]
+    assert events == ["a is built", "b is built", "a steps", "b steps"]
