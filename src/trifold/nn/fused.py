@@ -168,7 +168,7 @@ class _Fused(Function):
                 triangles.forward[(hoisted.tiles,)](
                     layout.counts[hoisted.relation :], layout.gather, layout.place, table @ hoisted.projection,
                     hoisted.inner_bias, hoisted.outer, hoisted.outer_bias, hidden[at], slopes[at], messages,
-                    hoisted.first_row, **sizes,
+                    hoisted.first_row, **sizes, num_stages=1,
                 )  # fmt: skip
             kernels.smooth_max[(elements,)](
                 layout.starts, messages, received, shares[at], sharpness,
@@ -235,7 +235,8 @@ class _Fused(Function):
             if hoisted:
                 triangles.backward[(hoisted.tiles,)](
                     layout.counts[hoisted.relation :], layout.gather, layout.place, shares[layer], d_received,
-                    slopes[layer], hoisted.outer, *message_gradient, *hidden_gradient, hoisted.first_row, **sizes,
+                    slopes[layer], hoisted.outer, *message_gradient, *hidden_gradient, hoisted.first_row,
+                    **sizes, num_stages=1,
                 )  # fmt: skip
                 triangles.position_sum[(elements, 3)](
                     layout.starts, layout.order, *hidden_gradient, sums, hoisted.first_row,
@@ -258,7 +259,7 @@ class _Fused(Function):
                     kernels.weight_gradient[(len(blocks), PARTS)](
                         blocks, layout.counts, *d_out, inputs, layout.gather if rows_of is None else rows_of, *found,
                         layers, *(tensor.stride(0) for tensor in (*d_out, inputs, *found)),
-                        **sizes, WEIGHTS=kernels.WEIGHTS, INNER=rows_of is not None,
+                        **sizes, WEIGHTS=kernels.WEIGHTS, INNER=rows_of is not None, num_stages=2,
                     )  # fmt: skip
             return found[0].sum(0).view(like[0].shape), found[1].sum(0)
 

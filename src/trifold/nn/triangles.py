@@ -25,6 +25,24 @@ from trifold.nn.kernels import _dot, _mish, _scale
 
 
 @triton.jit
+def _hidden(  # type: ignore[no-untyped-def]
+    rows, j, gather, projected, bias, hidden, slopes, K: tl.constexpr, KEEP: tl.constexpr
+):  # fmt: skip
+    """The hidden rows (a, j) of the atoms whose first rows these are; with KEEP they and their slopes are stored."""
+    k = tl.arange(0, K)
+    h = tl.load(projected + (tl.load(gather + rows) * 9 + j)[:, None] * K + k[None, :]).to(tl.float32)
+    h += tl.load(projected + (tl.load(gather + rows + 1) * 9 + 3 + j)[:, None] * K + k[None, :]).to(tl.float32)
+    h += tl.load(projected + (tl.load(gather + rows + 2) * 9 + 6 + j)[:, None] * K + k[None, :]).to(tl.float32)
+    h, slope = _mish(h + tl.load(bias + j * K + k)[None, :])
+    h = h.to(hidden.dtype.element_ty)
+    if KEEP:
+        at = (rows + j)[:, None] * K + k[None, :]
+        tl.store(hidden + at, h)
+        tl.store(slopes + at, slope.to(slopes.dtype.element_ty))
+    return h
+
+
+@triton.jit
 def forward(  # type: ignore[no-untyped-def]
     count, gather, place, projected, inner_bias, outer, outer_bias, hidden, slopes, messages, first,
     K: tl.constexpr, BLOCK: tl.constexpr, KEEP: tl.constexpr, PRECISION: tl.constexpr,
@@ -33,29 +51,16 @@ def forward(  # type: ignore[no-untyped-def]
     atom = tl.program_id(0) * BLOCK
     if atom < tl.load(count):
         rows, k = first + (atom + tl.arange(0, BLOCK)) * 3, tl.arange(0, K)
-        e0, e1, e2 = tl.load(gather + rows), tl.load(gather + rows + 1), tl.load(gather + rows + 2)
-        zero = tl.zeros((BLOCK, K), tl.float32)
-        m0 = zero + tl.load(outer_bias + k)[None, :]
-        m1 = zero + tl.load(outer_bias + K + k)[None, :]
-        m2 = zero + tl.load(outer_bias + 2 * K + k)[None, :]
+        h0 = _hidden(rows, 0, gather, projected, inner_bias, hidden, slopes, K, KEEP)
+        h1 = _hidden(rows, 1, gather, projected, inner_bias, hidden, slopes, K, KEEP)
+        h2 = _hidden(rows, 2, gather, projected, inner_bias, hidden, slopes, K, KEEP)
         for j in range(3):
-            h = zero + tl.load(inner_bias + j * K + k)[None, :]
-            h += tl.load(projected + (e0 * 9 + j)[:, None] * K + k[None, :]).to(tl.float32)
-            h += tl.load(projected + (e1 * 9 + 3 + j)[:, None] * K + k[None, :]).to(tl.float32)
-            h += tl.load(projected + (e2 * 9 + 6 + j)[:, None] * K + k[None, :]).to(tl.float32)
-            h, slope = _mish(h)
-            h = h.to(hidden.dtype.element_ty)
-            if KEEP:
-                at = (rows + j)[:, None] * K + k[None, :]
-                tl.store(hidden + at, h)
-                tl.store(slopes + at, slope.to(slopes.dtype.element_ty))
-            block = outer + k[:, None] * (3 * K) + j * K + k[None, :]  # (out, in)
-            m0 += _dot(h, tl.trans(tl.load(block)), PRECISION)
-            m1 += _dot(h, tl.trans(tl.load(block + 3 * K * K)), PRECISION)
-            m2 += _dot(h, tl.trans(tl.load(block + 6 * K * K)), PRECISION)
-        tl.store(messages + tl.load(place + rows)[:, None] * K + k[None, :], m0)
-        tl.store(messages + tl.load(place + rows + 1)[:, None] * K + k[None, :], m1)
-        tl.store(messages + tl.load(place + rows + 2)[:, None] * K + k[None, :], m2)
+            block = outer + (j * K + k[:, None]) * (3 * K) + k[None, :]  # (out, in)
+            total = tl.zeros((BLOCK, K), tl.float32) + tl.load(outer_bias + j * K + k)[None, :]
+            total += _dot(h0, tl.trans(tl.load(block)), PRECISION)
+            total += _dot(h1, tl.trans(tl.load(block + K)), PRECISION)
+            total += _dot(h2, tl.trans(tl.load(block + 2 * K)), PRECISION)
+            tl.store(messages + tl.load(place + rows + j)[:, None] * K + k[None, :], total)
 
 
 @triton.jit
