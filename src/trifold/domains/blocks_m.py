@@ -5,7 +5,8 @@ blocks, goals of few and of many towers, and blocks that no goal atom names. Sta
 placements, which gives all of these. The state space of a problem holds all placements, so what a training set must
 vary is the number of blocks and the goal. Of small placements few are tall, though, and problems of the tests' sizes
 have goals with towers of up to 14 blocks: a network trained on towers of 7 at most solved all problems with goal towers
-of up to 9 and none with taller ones. So some goals are drawn with a tall tower.
+of up to 9 and none with taller ones. With a fifth of the states in problems of one tower it solved those of 12 blocks
+and not those of 13; Blocks-s's network, which sees nothing else, all of them. So about half are such.
 """
 
 from __future__ import annotations
@@ -47,9 +48,10 @@ def suite(split: Literal["train", "validation", "test"]) -> list[dict[str, int |
     match split:
         case "train":
             sizes = [*[4] * 8, *[5] * 10, *[6] * 10, *[7] * 8, 8, 9]
-            tall = [(6, 5), (6, 6), (7, 6), (7, 7), (8, 6), (8, 7), (8, 8), (9, 7), (9, 9)]
+            single = [4, 4, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7, 7, 8, 8, 8, 9, 9]
+            tall = [(6, 5), (7, 6), (8, 6), (8, 7), *((blocks, blocks) for blocks in single)]
         case "validation":
-            sizes, tall = [*[4] * 2, *[5] * 3, *[6] * 3, *[7] * 2, 8, 9], [(7, 6), (8, 7)]
+            sizes, tall = [*[4] * 2, *[5] * 3, *[6] * 3, *[7] * 2, 8, 9], [(7, 6), (7, 7), (8, 7), (8, 8)]
         case "test":
             sizes, tall = [blocks for blocks in range(10, 21) for _ in range(2)], []
         case _:
