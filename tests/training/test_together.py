@@ -6,11 +6,13 @@ import itertools
 import sys
 import time
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 import torch
 
 from trifold.domains import write_problems
+from trifold.errors import TrifoldError
 from trifold.model import Model, checkpoint
 from trifold.training import loop, resume, together, train
 from trifold.training.run import RunFolder, TrainingState
@@ -156,7 +158,8 @@ def test_seconds_add_up_whoever_waits(monkeypatch):
             wall.now += seconds
             yield TrainingState(step=step + 1, seconds=clock() - began)
 
-    states = train_together([training(1000, 2.0), training(1000, 0.0), training(2000, 1.0)], clock, 3, CPU)
+    endings = train_together([training(1000, 2.0), training(1000, 0.0), training(2000, 1.0)], clock, 3, CPU)
+    states = [ending.state for ending in endings]
     assert [state.step for state in states] == [1000, 1000, 2000]
     assert [state.seconds for state in states] == pytest.approx([1000, 1000, 2000], rel=0.01)
     assert sum(state.seconds for state in states) == pytest.approx(wall.now - 250, rel=0.01)
@@ -172,5 +175,33 @@ def test_no_training_takes_a_step_before_all_are_built():
         yield TrainingState(step=1)
 
     waiting = [training(name) for name in "abc"]
-    assert [state.step for state in train_together(waiting, SharedClock(), 2, CPU)] == [1, 1]
+    assert [ending.state.step for ending in train_together(waiting, SharedClock(), 2, CPU)] == [1, 1]
     assert events == ["a is built", "b is built", "a steps", "b steps"]
+
+
+@pytest.mark.parametrize("turns", [False, True], ids=["one by one", "in turns"])
+def test_a_seed_that_fails_does_not_end_the_others(folder, tmp_path, monkeypatch, request, turns):
+    """It is left out, and said so; what it cost is kept."""
+    if turns:
+        request.getfixturevalue("_in_turns")
+    validate = loop._validate
+
+    def fail(model, found, settings, place, state):
+        if place.path.name == f"seed-{SEEDS[0]}" and state.step == 10:
+            raise TrifoldError("training diverged")
+        return validate(model, found, settings, place, state)
+
+    class Notes(Watcher):
+        failures: ClassVar[list] = []
+
+        def failed(self, seed, error):
+            self.failures.append((seed, error.message))
+
+    monkeypatch.setattr(loop, "_validate", fail)
+    result = run_tiny(folder, tmp_path / "run", Notes())
+    assert Notes.failures == [(SEEDS[0], "training diverged")]
+    assert result.seed in SEEDS[1:]
+    kept = Model.load(result.model_path).provenance["training"]
+    assert (kept["seeds"], kept["steps"]) == (list(SEEDS), [9, 12, 12])
+    with pytest.raises(TrifoldError, match="training diverged"):
+        run_tiny(folder, tmp_path / "alone", seeds=1)

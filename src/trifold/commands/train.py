@@ -304,5 +304,8 @@ def _show(quiet: bool) -> Iterator[Watcher | None]:
                 self.written[seed] = now
                 self.line(f"{name}  step {progress.step}/{progress.steps}  {facts}")
 
+        def failed(self, seed: int, error: Any) -> None:
+            self.line(f"seed {seed} is left out: {error}")
+
     with bar:
         yield Display()

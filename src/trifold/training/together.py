@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 
+from trifold.errors import TrifoldError
 from trifold.training.run import TrainingState
 
 AT_ONCE = 4
@@ -35,15 +37,23 @@ class SharedClock:
         self.sharers = sharers
 
 
+@dataclass
+class Ending:
+    """The last state of a training, and the error that it ended with, if it did: the loss was not finite any more."""
+
+    state: TrainingState
+    error: TrifoldError | None = None
+
+
 def train_together(
     trainings: Sequence[Iterator[TrainingState]], clock: SharedClock, most: int, device: torch.device
-) -> list[TrainingState]:
-    """Train the first of these to their ends, at most so many and as many as the card has room for; their last states.
+) -> list[Ending]:
+    """Train the first of these to their ends, at most so many and as many as the card has room for.
 
-    Each is built before any takes a step: nothing else may run while a step is captured. On a card each has a stream of
-    its own, for all that it does.
+    One that ends with an error does not end the others. Each is built before any takes a step: nothing else may run
+    while a step is captured. On a card each has a stream of its own, for all that it does.
     """
-    states: list[TrainingState] = []
+    endings: list[Ending] = []
     turns: deque[tuple[int, Iterator[TrainingState], torch.cuda.Stream | None]] = deque()
     for number, training in enumerate(trainings[:most]):
         before, stream = free_memory(device), None
@@ -51,7 +61,7 @@ def train_together(
             stream = torch.cuda.Stream(device)
             torch.cuda.synchronize(device)  # the data, and what others derived from it, were made on other streams
         with torch.cuda.stream(stream):
-            states.append(next(training))
+            endings.append(Ending(next(training)))
         turns.append((number, training, stream))
         after = free_memory(device)
         if after < 2 * (before - after):  # too little for one more, and as much again in reserve
@@ -59,12 +69,16 @@ def train_together(
     while turns:
         clock.divide(len(turns))
         number, training, stream = turns.popleft()
-        with torch.cuda.stream(stream):
-            state = next(training, None)
+        try:
+            with torch.cuda.stream(stream):
+                state = next(training, None)
+        except TrifoldError as error:
+            endings[number].error = error
+            continue
         if state is not None:
-            states[number] = state
+            endings[number].state = state
             turns.append((number, training, stream))
-    return states
+    return endings
 
 
 def free_memory(device: torch.device) -> int:

@@ -18,10 +18,10 @@ from trifold.training.environment import describe_environment
 from trifold.training.loop import Progress, train_in_turns
 from trifold.training.merge import merge_states
 from trifold.training.plot import plot_curves
-from trifold.training.run import RunFolder, TrainingState
+from trifold.training.run import RunFolder
 from trifold.training.settings import PRESETS, Settings
 from trifold.training.step import is_fused
-from trifold.training.together import AT_ONCE, SharedClock, train_together
+from trifold.training.together import AT_ONCE, Ending, SharedClock, train_together
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ class Watcher:
     def prepared(self, summary: dict[str, Any]) -> None: ...
 
     def progress(self, progress: Progress) -> None: ...
+
+    def failed(self, seed: int, error: TrifoldError) -> None: ...
 
 
 def train(
@@ -187,34 +189,47 @@ def _run(
             train_in_turns(model, data, held_out, settings, seed, folder.seed(seed), watcher.progress, clock)
         )
     most = AT_ONCE if is_fused(model, data, settings.kernels) else 1
-    finished: dict[int, TrainingState] = {}
-    while len(finished) < len(seeds):
-        states = train_together(trainings[len(finished) :], clock, most, data.targets.device)
-        finished |= zip(seeds[len(finished) :], states, strict=False)
+    endings: dict[int, Ending] = {}
+    while len(endings) < len(seeds):
+        ended = train_together(trainings[len(endings) :], clock, most, data.targets.device)
+        new = dict(zip(seeds[len(endings) :], ended, strict=False))
+        endings |= new
+        for seed, ending in new.items():
+            if ending.error and len(seeds) > 1:
+                watcher.failed(seed, ending.error)
+        if all(ending.error for ending in endings.values()):
+            continue
         advanced = any(len(folder.seed(seed).metrics()) > lines for seed, lines in logged.items())
         if advanced or not folder.model.exists():  # a model that was selected since stays
-            _keep_best(folder, finished)
-        plots = [folder.seed(seed) for seed in finished]
+            _keep_best(folder, endings)
+        plots = [folder.seed(seed) for seed in endings]
         plot_curves(plots, f"{config.label} on {first.domain}", folder.path / "curves.png")
-    chosen, best = _best(finished)
-    seconds = sum(state.seconds for state in finished.values())
-    return TrainingResult(folder.path, folder.model, best, chosen, finished[chosen].step, seconds)
+    chosen, best = _best(endings)
+    seconds = sum(ending.state.seconds for ending in endings.values())
+    return TrainingResult(folder.path, folder.model, best, chosen, endings[chosen].state.step, seconds)
 
 
-def _best(finished: dict[int, TrainingState]) -> tuple[int, float]:
-    """The seed with the least validation loss, and that loss."""
-    losses = {seed: state.best for seed, state in finished.items() if state.best is not None}
+def _best(endings: dict[int, Ending]) -> tuple[int, float]:
+    """The seed with the least validation loss of those that did not fail, and that loss; raises if all failed."""
+    losses = {
+        seed: ending.state.best
+        for seed, ending in endings.items()
+        if not ending.error and ending.state.best is not None
+    }
+    for ending in endings.values():
+        if ending.error and not losses:
+            raise ending.error
     chosen = min(losses, key=losses.__getitem__)
     return chosen, losses[chosen]
 
 
-def _keep_best(folder: RunFolder, finished: dict[int, TrainingState]) -> None:
+def _keep_best(folder: RunFolder, endings: dict[int, Ending]) -> None:
     """Make the best model of the seeds the run's, with what all of them cost: those that are not kept cost as much."""
-    kept = Model.load(folder.seed(_best(finished)[0]).best)
+    kept = Model.load(folder.seed(_best(endings)[0]).best)
     kept.provenance["training"] = {
-        "seeds": list(finished),
-        "steps": [state.step for state in finished.values()],
-        "seconds": [state.seconds for state in finished.values()],
+        "seeds": list(endings),
+        "steps": [ending.state.step for ending in endings.values()],
+        "seconds": [ending.state.seconds for ending in endings.values()],
     }
     kept.save(folder.model)
 
