@@ -64,9 +64,12 @@ def test_outputs_and_gradients_equal_the_reference_in_double_precision(case, pre
     exact = copy.deepcopy(network).double()
     capacity = Capacity.of(relations, [len(union.atoms(name)) for name, _ in relations], union.elements)
     assert (capacity.hoisted is not None) == hoisted
-    found = FusedRGNN(network, capacity, precision)(Layout.of(union, capacity))[: union.elements]
+    fused, layout = FusedRGNN(network, capacity, precision), Layout.of(union, capacity)
+    found = fused(layout)[: union.elements]
     expected = exact(union)
     torch.testing.assert_close(found.double(), expected, rtol=bound, atol=bound)
+    with torch.no_grad():  # where nothing is kept
+        torch.testing.assert_close(fused(layout)[: union.elements], found, rtol=0, atol=0)
     weights = torch.randn_like(found)
     left = gradients(found, weights, list(network.parameters()))
     right = gradients(expected, weights.double(), list(exact.parameters()))

@@ -147,9 +147,13 @@ class _Fused(Function):
         f = torch.zeros_like(made(elements, dim, like=torch.float32)) if initial is None else initial.clone()
         tables = torch.zeros_like(made(kept + 1, 2, elements, dim))  # f and what was received, of each layer
         tables[0, 0] = f
-        hidden, slopes, shares = (made(kept, rows, dim) for _ in range(3))
+        hidden, change_hidden = made(kept, rows, dim), made(kept, elements, 2 * dim)
+        slopes, shares, change_slopes = (  # which only a backward pass needs
+            (torch.empty_like(hidden), torch.empty_like(hidden), torch.empty_like(change_hidden))
+            if keep
+            else (hidden, hidden, change_hidden)
+        )
         messages = made(rows, dim, like=torch.float32)
-        change_hidden, change_slopes = made(kept, elements, 2 * dim), made(kept, elements, 2 * dim)
         tiles, used, hoisted = fused.tiles, layout.counts[-1:], fused.hoisted(w1, b1, w2, b2)
         sizes = {"K": dim, "BLOCK": BLOCK, "PRECISION": fused.precision, "KEEP": keep}
         for layer in range(layers):
