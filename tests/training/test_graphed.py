@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import random
 import time
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from trifold.domains import write_problems
+from trifold.data import Dataset
+from trifold.domains import DOMAINS, domain_text, write_problems
 from trifold.errors import TrifoldError
+from trifold.model import Model, ModelConfig
 from trifold.model.graphed import likely_sizes
+from trifold.pddl import expand
 from trifold.training import resume, train
 from trifold.training.run import RunFolder
 from trifold.training.sampler import BalancedSampler
+from trifold.training.step import build_step, is_fused
 
 SETTINGS = {"steps": 60, "validate_every": 20, "batch": 16, "learning_rate": 1e-3, "clip": 20.0}
 
@@ -43,9 +49,46 @@ def test_balanced_batches_fit_where_large_values_belong_to_large_states():
     assert (drawn.mean(0) > 16 * sizes.mean(1) * 1.5).all()  # a mean over states would be too small
 
 
+def test_an_edge_transformer_is_fused_on_cuda_whatever_its_size_and_where_its_data_lies():
+    """Only its attention is: the step is not captured, so nothing need fit on the device."""
+    pytest.importorskip("triton")
+    device, data = torch.device("cuda"), SimpleNamespace(encoder=object())
+    model = SimpleNamespace(config=ModelConfig(encoder="marks", dim=24), device=device)
+    assert [is_fused(model, data, kernels) for kernels in ("auto", "fused", "reference")] == [True, True, False]
+    model.config = ModelConfig(dim=32)
+    assert not is_fused(model, data, "auto")
+    with pytest.raises(TrifoldError, match="do not fit on the device"):
+        is_fused(model, data, "fused")
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's, of lanes that are masked out
+def test_an_edge_transformer_steps_by_its_attention_kernel(monkeypatch):
+    """The step is the reference's but for the attention."""
+    attention = pytest.importorskip("trifold.nn.triangular_attention")
+    attend, calls = attention.attend, []
+    monkeypatch.setattr(attention, "attend", lambda *given: calls.append(given) or attend(*given))
+    domain, device = domain_text("gripper"), "cuda" if torch.cuda.is_available() else "cpu"
+    space = expand(domain, DOMAINS["gripper"].problem(random.Random(0), 1), 1000)
+    config = ModelConfig(encoder="marks", dim=16, layers=2)
+    data = Dataset.build([space], config.build_encoder(), dead_end_target=9, device=device, max_gib=1)
+    weights = []
+    for fused, attended in ((True, 2 * 2), (False, 0)):
+        model = Model.fresh(config, space.table.signature, domain, data.atom_counts, 0).to(device)
+        optimizer = torch.optim.SGD(model.network.parameters(), lr=0.1)
+        step = build_step(model, optimizer, data, 3, fused=fused)
+        calls.clear()
+        for batch in (torch.tensor([0, 1, 2]), torch.tensor([3, 4, 5])):
+            step(batch, batch)
+        assert len(calls) == attended
+        weights.append(torch.cat([weight.detach().flatten() for weight in model.network.parameters()]))
+    torch.testing.assert_close(*weights, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 @pytest.mark.parametrize(
-    "model", [{"t": 1}, {"encoder": "plain"}, {"encoder": "compositions"}, {"encoder": "oblivious"}], ids=str
+    "model",
+    [{"t": 1}, *({"encoder": encoder} for encoder in ("plain", "compositions", "oblivious", "marks"))],
+    ids=str,
 )
 def test_training_by_kernels_follows_the_reference(folder, tmp_path, model):
     """The first losses agree closely; a resumed run goes on as an unbroken one."""

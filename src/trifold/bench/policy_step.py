@@ -70,7 +70,8 @@ def time_policy_step(bench: Bench, model: Model, problem: Problem) -> tuple[list
 
     together = concatenate(chunks)
     work, hoisted = count_work(network, together), count_work(network, together, hoisted=True)
-    precision = "ieee" if why_not_fused(model.config, machine.device) else PRECISIONS["split"]  # as it is evaluated
+    split = isinstance(network.embed, RGNN) and why_not_fused(model.config, machine.device) is None
+    precision = PRECISIONS["split"] if split else "ieee"  # as it is evaluated
     floor, least = (floor_of_work(counted, machine, training=False, precision=precision) for counted in (work, hoisted))
     done = None
     if machine.device.type == "cpu":  # on CUDA kernels of our own do it, and all of it

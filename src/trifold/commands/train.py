@@ -119,7 +119,7 @@ def train(
     ] = False,
     kernels: Annotated[
         Kernels,
-        typer.Option("--kernels", help="fused: Triton kernels in a CUDA graph; auto: fused on CUDA."),
+        typer.Option("--kernels", help="fused: Triton kernels, an R-GNN's step as a CUDA graph; auto: fused on CUDA."),
     ] = Kernels.AUTO,
     max_states: MaxStates = 10_000_000,
     keep: Keep = 200_000,

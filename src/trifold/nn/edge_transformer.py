@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +17,9 @@ from trifold.structures import DisjointUnion, Relation, expand_segments
 HEADS = 8
 """The attention heads of the paper's Edge Transformers."""
 
+STRIP = 4
+"""Kernels take the pairs of a grid in strips of so many columns: what they read lies in few rows and few columns."""
+
 
 class EdgeTransformer(nn.Module):
     """Embeddings of all pairs of objects, by the Edge Transformer of Bergen et al. (NeurIPS 2021) as the paper has it.
@@ -24,7 +28,8 @@ class EdgeTransformer(nn.Module):
     f_{i+1}(u,v) = MLP(LN(f_i(u,v) + TriangularAttention(LN(f_i))(u,v)))
 
     All L layers share their weights. The differences from Bergen et al. are the paper's: the MLP has no residual of its
-    own, and no dropout. Marks that the network was not built with are not seen.
+    own, and no dropout. Marks that the network was not built with are not seen. With ``fused`` the attention is that of
+    ``triangular_attention``, whose results are the same to rounding: it needs CUDA, Triton and float32.
 
     Shapes: a disjoint union of structures over all pairs O², row by row, as ``Marks`` makes them → (elements, dim).
     """
@@ -37,11 +42,11 @@ class EdgeTransformer(nn.Module):
         self.norm_before, self.norm_after = nn.LayerNorm(dim), nn.LayerNorm(dim)
         self.update = MLP(dim, dim)
 
-    def forward(self, union: DisjointUnion) -> Tensor:
+    def forward(self, union: DisjointUnion, *, fused: bool = False) -> Tensor:
         grids = Grids.of(union.structures.element_counts)
         f = self.initial(union)
         for _ in range(self.layers):
-            f = self.update(self.norm_after(f + self.attention(self.norm_before(f), grids)))
+            f = self.update(self.norm_after(f + self.attention(self.norm_before(f), grids, fused=fused)))
         return f
 
 
@@ -53,7 +58,7 @@ class TriangularAttention(nn.Module):
 
     in each of the heads, of width d = dim / heads, laid side by side before O; Q, K, V₁, V₂ and O are affine.
 
-    Shapes: (elements, dim) → (elements, dim). Each triple of a grid takes dim numbers.
+    Shapes: (elements, dim) → (elements, dim). Each triple of a grid takes dim numbers, and with ``fused`` none.
     """
 
     def __init__(self, dim: int, heads: int) -> None:
@@ -64,9 +69,14 @@ class TriangularAttention(nn.Module):
         self.project = nn.Linear(dim, 4 * dim)  # Q, K, V₁, V₂
         self.output = nn.Linear(dim, dim)
 
-    def forward(self, f: Tensor, grids: Grids) -> Tensor:
-        projected = grids.pad(self.project(f)).unflatten(-1, (4, self.heads, self.width))
-        query, key, left, right = projected.permute(3, 0, 4, 1, 2, 5)  # (structures, heads, n, n, width) each
+    def forward(self, f: Tensor, grids: Grids, *, fused: bool = False) -> Tensor:
+        projected = self.project(f)
+        if fused:
+            from trifold.nn.triangular_attention import attend
+
+            return self.output(attend(projected, grids.pairs, self.heads))
+        padded = grids.pad(projected).unflatten(-1, (4, self.heads, self.width))
+        query, key, left, right = padded.permute(3, 0, 4, 1, 2, 5)  # (structures, heads, n, n, width) each
         scores = torch.einsum("shuwd,shwvd->shuvw", query, key) / math.sqrt(self.width)
         # The least number, not −∞: in a grid without objects, −∞ would make gradients NaN.
         scores = scores.masked_fill(grids.absent[:, None, None, None], torch.finfo(scores.dtype).min)
@@ -77,32 +87,53 @@ class TriangularAttention(nn.Module):
 
 @dataclass(frozen=True)
 class Grids:
-    """The pairs of structures of different size as n×n grids, n the largest number of objects, with padding.
+    """The pairs of structures of different size, (structures,) numbers of objects, as n×n grids with padding."""
 
-    places  (elements,) the cell of each pair, when the grids lie end to end
-    absent  (structures, n) bool: which objects are padding
-    """
-
-    places: Tensor
-    absent: Tensor
+    sizes: Tensor
 
     @classmethod
     def of(cls, element_counts: Tensor) -> Grids:
         sizes = element_counts.to(torch.float64).sqrt().round().to(torch.int64)
         if not torch.equal(sizes**2, element_counts.to(torch.int64)):
             raise ValueError("an Edge Transformer reads all pairs of objects: encode the structures with Marks")
-        n = int(sizes.max()) if len(sizes) else 0
-        absent = torch.arange(n, device=sizes.device) >= sizes[:, None]
-        size = torch.repeat_interleave(sizes, element_counts)
-        number = expand_segments(torch.zeros_like(sizes), element_counts)
-        structure = torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), element_counts)
-        return cls((structure * n + number // size) * n + number % size, absent)
+        return cls(sizes)
+
+    @cached_property
+    def n(self) -> int:
+        """The largest number of objects."""
+        return int(self.sizes.max()) if len(self.sizes) else 0
+
+    @cached_property
+    def absent(self) -> Tensor:
+        """(structures, n) bool: which objects are padding."""
+        return torch.arange(self.n, device=self.sizes.device) >= self.sizes[:, None]
+
+    @cached_property
+    def places(self) -> Tensor:
+        """(elements,) the cell of each pair, when the grids lie end to end."""
+        size, number = self._sizes_and_numbers()
+        structure = torch.repeat_interleave(torch.arange(len(self.sizes), device=self.sizes.device), self.sizes**2)
+        return (structure * self.n + number // size) * self.n + number % size
+
+    @cached_property
+    def pairs(self) -> Tensor:
+        """(4, elements) int32, for kernels: u and v of each pair, its structure's size and first pair, in strips."""
+        size, number = self._sizes_and_numbers()
+        strip = number // (STRIP * size) * STRIP  # the first column of the pair's strip
+        width = (size - strip).clamp(max=STRIP)
+        rest = number - strip * size
+        first = torch.arange(len(number), device=number.device) - number
+        return torch.stack([rest // width, strip + rest % width, size, first]).to(torch.int32)
+
+    def _sizes_and_numbers(self) -> tuple[Tensor, Tensor]:
+        """(elements,) the size of each pair's structure, and the pair's number in it."""
+        counts = self.sizes**2
+        return torch.repeat_interleave(self.sizes, counts), expand_segments(torch.zeros_like(counts), counts)
 
     def pad(self, rows: Tensor) -> Tensor:
         """(elements, dim) → (structures, n, n, dim), zero where there is no pair."""
-        structures, n = self.absent.shape
-        cells = rows.new_zeros((structures * n * n, rows.shape[1])).index_copy(0, self.places, rows)
-        return cells.view(structures, n, n, -1)
+        shape = (len(self.sizes), self.n, self.n, rows.shape[1])
+        return rows.new_zeros(shape).flatten(0, 2).index_copy(0, self.places, rows).view(shape)
 
     def gather(self, grids: Tensor) -> Tensor:
         """(structures, n, n, heads, width) → (elements, heads · width)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -11,16 +12,16 @@ from trifold.data import Dataset
 from trifold.errors import TrifoldError
 from trifold.model import Model
 from trifold.model.graphed import capture_step
-from trifold.model.inference import why_not_fused
+from trifold.model.inference import attended_values, why_not_fused
 
 KERNELS = ("auto", "reference", "fused")
-"""auto is fused where it can run, on CUDA, and the reference elsewhere."""
+"""auto is fused where it can run, on CUDA, and the reference elsewhere. Of an Edge Transformer the attention is."""
 
 
 def is_fused(model: Model, data: Dataset, kernels: str) -> bool:
     """Whether a training runs by kernels; raises if they are asked for and cannot run."""
     reason = why_not_fused(model.config, model.device)
-    if reason is None and data.encoder is not None:
+    if reason is None and model.config.network == "rgnn" and data.encoder is not None:
         reason = "the encoded states do not fit on the device"
     if kernels == "fused" and reason:
         raise TrifoldError(f"the fused kernels cannot train this: {reason}", remedy="use --kernels reference")
@@ -46,13 +47,16 @@ def build_step(
 ) -> Callable[[Tensor, Tensor], Tensor]:
     """Indices of a batch, and of the next → the loss of the first, after the optimizer has stepped on it.
 
-    The loss is the mean of |V* − V|; ``clip`` is the largest norm that its gradient may have. The next batch is
-    prepared meanwhile, where kernels run.
+    The loss is the mean of |V* − V|; ``clip`` is the largest norm that its gradient may have. With kernels the step of
+    an R-GNN is captured, and the next batch is prepared meanwhile; an Edge Transformer's is the reference's but for
+    the attention.
     """
+    attends = fused and model.config.network == "edge-transformer"
+    values = partial(attended_values, model.network) if attends else model.network
 
     def reference(indices: Tensor, following: Tensor) -> Tensor:
         structures, targets = data.take(indices)
-        loss = (model.network(structures) - targets).abs().mean()
+        loss = (values(structures) - targets).abs().mean()
         optimizer.zero_grad()
         loss.backward()
         if clip is not None:
@@ -60,7 +64,7 @@ def build_step(
         optimizer.step()
         return loss.detach()
 
-    if not fused:
+    if attends or not fused:
         return reference
     captured = capture_step(model, optimizer, data.structures, data.targets, data.weights, batch, clip=clip)
 

@@ -188,7 +188,8 @@ def _run(
         trainings.append(
             train_in_turns(model, data, held_out, settings, seed, folder.seed(seed), watcher.progress, clock)
         )
-    most = AT_ONCE if is_fused(model, data, settings.kernels) else 1
+    captured = is_fused(model, data, settings.kernels) and config.network == "rgnn"  # else the host is what is busy
+    most = AT_ONCE if captured else 1
     endings: dict[int, Ending] = {}
     while len(endings) < len(seeds):
         ended = train_together(trainings[len(endings) :], clock, most, data.targets.device)
