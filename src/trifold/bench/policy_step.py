@@ -22,7 +22,6 @@ from trifold.encoders import encode_chunks
 from trifold.errors import TrifoldError
 from trifold.model import Model
 from trifold.model.inference import why_not_fused
-from trifold.model.model import MAX_ROWS
 from trifold.nn import RGNN
 from trifold.nn.fused import PRECISIONS
 from trifold.pddl import Problem
@@ -44,7 +43,7 @@ def time_policy_step(bench: Bench, model: Model, problem: Problem) -> tuple[list
         raise TrifoldError("the initial state has no successors", place=problem.name, remedy="use another --problem")
 
     def encode() -> list[Structures]:
-        return list(encode_chunks(model.encoder, problem.structures(states).to(machine.device), MAX_ROWS))
+        return list(encode_chunks(model.encoder, problem.structures(states).to(machine.device), model.max_rows))
 
     @torch.no_grad()
     def evaluate() -> Tensor:

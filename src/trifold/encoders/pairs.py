@@ -91,7 +91,7 @@ class Pairs:
         starts = segment_starts(element_counts)
         number = torch.cumsum(live, 0) - 1  # (cells,) the element that each live cell is, over all structures
         local = [
-            number[cells] - torch.repeat_interleave(starts, count)[:, None]
+            number[cells] - torch.repeat_interleave(starts, count, output_size=len(cells))[:, None]
             for cells, count in zip(atoms, counts, strict=True)
         ]
         pairs = torch.stack([grid.local(elements.first), grid.local(elements.second)], dim=1)
@@ -123,7 +123,9 @@ class Pairs:
                 remedy="use a smaller t, smaller problems or fewer states at once, or raise max_triangles",
             )
         left = torch.repeat_interleave(
-            torch.arange(len(relation.cells), device=relation.cells.device), relation.compositions
+            torch.arange(len(relation.cells), device=relation.cells.device),
+            relation.compositions,
+            output_size=triangles,
         )
         right = expand_segments(relation.row_starts[relation.second], relation.compositions)
         grid = relation.grid

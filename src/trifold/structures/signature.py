@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 READOUT = "@readout"
@@ -53,11 +54,11 @@ class Signature:
         """Build a signature from (name, arity) pairs."""
         return cls(tuple(Relation(name, arity) for name, arity in relations))
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(relation.name for relation in self.relations)
 
-    @property
+    @cached_property
     def arities(self) -> tuple[int, ...]:
         return tuple(relation.arity for relation in self.relations)
 

@@ -152,7 +152,9 @@ class Structures:
         """All structures as one: indices made absolute by adding each structure's offset."""
         lengths = (self.atom_counts * self.arities).reshape(-1)
         offsets = self.element_starts.repeat(len(self.signature))
-        arguments = self.arguments.to(torch.int64) + torch.repeat_interleave(offsets, lengths)
+        arguments = self.arguments.to(torch.int64) + torch.repeat_interleave(
+            offsets, lengths, output_size=len(self.arguments)
+        )
         return DisjointUnion(self, arguments)
 
     def to(self, device: torch.device | str) -> Structures:
