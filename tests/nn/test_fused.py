@@ -35,6 +35,10 @@ def few_parts(monkeypatch):
     monkeypatch.setattr("trifold.nn.fused.PARTS", 2)
 
 
+def tensors(layout):
+    return [value for value in vars(layout).values() if isinstance(value, torch.Tensor)]
+
+
 def senders(structures):
     return [relation for relation in structures.signature if relation.name != READOUT]
 
@@ -109,15 +113,17 @@ def test_batches_of_fixed_size_hold_what_batches_hold(encoder, hoist, monkeypatc
         batcher = Batcher(structures, capacity, {READOUT: 50})
         found, aside = batcher(indices)
         readout, owners = aside[READOUT]
-        for name in ("gather", "counts", "starts", "place", "order"):
-            assert torch.equal(getattr(found, name), getattr(expected, name))
+        assert all(torch.equal(a, b) for a, b in zip(*map(tensors, (found, expected)), strict=True))
         elements, structure = union.readout()
         count = len(elements)
         assert torch.equal(readout[:count], elements) and torch.equal(owners[:count], structure)
         assert (owners[count:] == len(chosen)).all() and (readout[count:] == capacity.elements - 1).all()
-        assert not batcher.overflow(indices)
-        assert batcher.overflow(indices.repeat(40))
+        assert batcher.fits(indices.cpu())
+        assert not batcher.fits(indices.cpu().repeat(40))
         layout, aside = batcher(indices.repeat(40))  # is wrong, but nothing points outside
+        assert layout.counts[-1] < capacity.elements
+        layout.become(found)
+        assert all(torch.equal(a, b) for a, b in zip(*map(tensors, (layout, found)), strict=True))
         assert max(layout.gather.max(), aside[READOUT][0].max()) < capacity.elements
         assert (layout.counts[:-1] <= torch.tensor(capacity.atoms, device=DEVICE)).all()
 
@@ -129,3 +135,21 @@ def test_what_does_not_fit_is_refused():
         Layout.of(union, Capacity.of(relations, [0] * len(relations), 3))
     with pytest.raises(ValueError, match="a dimension of 16, 32, 64 or 128, not 24"):
         FusedRGNN(RGNN(relations, 24, 1), Capacity.of(relations, [4] * len(relations), 3))
+
+
+@pytest.mark.parametrize("hoist", [0, float("inf")])
+def test_what_float16_cannot_hold_stays_finite(hoist, monkeypatch):
+    """Weights that blow embeddings up: float32 holds them, and so must the mixed precision, outputs and gradients."""
+    monkeypatch.setattr("trifold.nn.layout.HOIST", hoist)
+    structures = Pairs(1)(from_naive([(4, {("edge", (0, o)) for o in range(4)})])).to(DEVICE)
+    union, relations = structures.disjoint_union(), senders(structures)
+    torch.manual_seed(0)
+    network = RGNN(relations, 16, 4).to(DEVICE)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.mul_(12.0)
+    assert network(union).abs().max() > 65504
+    capacity = Capacity.of(relations, [len(union.atoms(name)) for name, _ in relations], union.elements)
+    found = FusedRGNN(network, capacity, "mixed")(Layout.of(union, capacity))[: union.elements]
+    assert found.isfinite().all()
+    assert all(gradient.isfinite().all() for gradient in torch.autograd.grad(found.sum(), list(network.parameters())))

@@ -9,16 +9,16 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from trifold.data import Dataset
+from trifold.data import Dataset, label, read_folder
 from trifold.domains import DOMAINS, domain_text, write_problems
 from trifold.errors import TrifoldError
 from trifold.model import Model, ModelConfig
-from trifold.model.graphed import likely_sizes
+from trifold.model.graphed import capture_step, likely_sizes
 from trifold.pddl import expand
 from trifold.training import resume, train
 from trifold.training.run import RunFolder
 from trifold.training.sampler import BalancedSampler
-from trifold.training.step import build_step, is_fused
+from trifold.training.step import build_optimizer, build_step, is_fused
 
 SETTINGS = {"steps": 60, "validate_every": 20, "batch": 16, "learning_rate": 1e-3, "clip": 20.0}
 
@@ -139,3 +139,28 @@ def test_seeds_trained_at_once_are_those_trained_alone(folder, tmp_path, model):
             assert found[0] == pytest.approx(expected[0], rel=0.01)  # a card adds in any order, and rounding grows
             assert found == pytest.approx(expected, rel=0.2)
     assert losses("together", 0) != pytest.approx(losses("together", 1), rel=1e-6)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.parametrize("hoist", [0, float("inf")])
+def test_a_captured_step_has_the_gradients_of_its_batch(folder, hoist, monkeypatch):
+    """Of each batch in a row, the next one being laid out meanwhile; and not those of the first for ever."""
+    monkeypatch.setattr("trifold.nn.layout.HOIST", hoist)
+    files = read_folder(folder)
+    spaces = [item.space for item in label(files.domain, files.training) if item.space is not None]
+    config = ModelConfig(dim=32, layers=3)
+    data = Dataset.build(spaces, config.build_encoder(), dead_end_target=None, device="cuda")
+    model = Model.fresh(config, spaces[0].table.signature, "", data.atom_counts, 0).to("cuda")
+    optimizer = build_optimizer(model.network, 0.0, fused=True)
+    step = capture_step(model, optimizer, data.structures, data.targets, data.weights, 8, "float32")
+    sampler = BalancedSampler(data.targets, 8, 0)
+    parameters = list(model.network.parameters())
+    for number in range(4):
+        loss = step(sampler.draw(number), sampler.draw(number + 1))
+        found = [parameter.grad.clone() for parameter in parameters]
+        structures, targets = data.take(sampler.draw(number))
+        expected = (model.network(structures) - targets).abs().mean()
+        truth = torch.autograd.grad(expected, parameters, allow_unused=True)
+        torch.testing.assert_close(loss, expected.detach(), rtol=1e-4, atol=1e-4)
+        for left, right in zip(found, truth, strict=True):
+            torch.testing.assert_close(left, torch.zeros_like(left) if right is None else right, rtol=1e-3, atol=1e-3)

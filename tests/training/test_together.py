@@ -15,7 +15,7 @@ from trifold.domains import write_problems
 from trifold.errors import TrifoldError
 from trifold.model import Model, checkpoint
 from trifold.training import loop, resume, together, train
-from trifold.training.run import RunFolder, TrainingState
+from trifold.training.run import Diverged, RunFolder, TrainingState
 from trifold.training.together import SharedClock, train_together
 from trifold.training.train import Watcher
 
@@ -180,7 +180,7 @@ def test_no_training_takes_a_step_before_all_are_built():
 
 
 @pytest.mark.parametrize("turns", [False, True], ids=["one by one", "in turns"])
-def test_a_seed_that_fails_does_not_end_the_others(folder, tmp_path, monkeypatch, request, turns):
+def test_a_seed_that_diverges_does_not_end_the_others(folder, tmp_path, monkeypatch, request, turns):
     """It is left out, and said so; what it cost is kept."""
     if turns:
         request.getfixturevalue("_in_turns")
@@ -188,7 +188,7 @@ def test_a_seed_that_fails_does_not_end_the_others(folder, tmp_path, monkeypatch
 
     def fail(model, found, settings, place, state):
         if place.path.name == f"seed-{SEEDS[0]}" and state.step == 10:
-            raise TrifoldError("training diverged")
+            raise Diverged("training diverged")
         return validate(model, found, settings, place, state)
 
     class Notes(Watcher):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -187,6 +188,15 @@ def test_an_end_that_is_passed_already_is_an_end(folder, tmp_path, monkeypatch):
 def test_a_training_that_diverges_says_so(folder, tmp_path):
     with pytest.raises(TrifoldError, match=r"training diverged.* at step \d+(.|\n)*learning rate below 1e\+18"):
         run_tiny(folder, tmp_path / "run", learning_rate=1e18)
+
+
+def test_weights_that_are_lost_are_not_saved(folder, tmp_path, monkeypatch):
+    """A save between two validations looks at the loss, too."""
+    monkeypatch.setattr(loop, "SAVE_SECONDS", -1.0)
+    with pytest.raises(TrifoldError, match="training diverged"):
+        run_tiny(folder, tmp_path / "run", learning_rate=1e18, validate_every=1000)
+    _, header = checkpoint.read(tmp_path / "run" / "seed-0" / "last.safetensors", "training")
+    assert math.isfinite(header["state"]["loss_sum"])
 
 
 def test_seeds_are_compared_on_the_same_states(folder, tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 
 from trifold.structures import Structures, concatenate
 
@@ -22,8 +23,9 @@ MAX_TRIPLES_ON_A_CARD = 2**26
 def encode_chunks(encoder: Encoder, structures: Structures, max_rows: int) -> Iterator[Structures]:
     """Encode structures piece by piece, in order, each piece with at most ``max_rows`` messages a layer.
 
-    A single structure with more messages than that is a piece of its own: memory is bounded by the largest structure.
-    What was encoded apart for its triples is yielded together: the successors of a state have much in common.
+    A single structure with more messages than that is a piece of its own. What encoding takes is bounded by the triples
+    of objects that are encoded at once, or by the largest structure. What was encoded apart for its triples is yielded
+    together: the successors of a state have much in common.
     """
     held: list[Structures] = []
     spent = 0
@@ -31,8 +33,7 @@ def encode_chunks(encoder: Encoder, structures: Structures, max_rows: int) -> It
     for start, end in _pieces(structures.element_counts**3, most):
         piece = structures.take(torch.arange(start, end))
         encoded = encoder(piece)
-        sends = any(relation.sends for relation in encoded.signature)
-        rows = encoded.message_rows() if sends else encoder.message_rows(piece)  # an Edge Transformer's are triples
+        rows = encoded.layer_rows()
         for first, last in _pieces(rows, max_rows):
             size = int(rows[first:last].sum())
             if held and spent + size > max_rows:
@@ -49,7 +50,7 @@ def encode_all(encoder: Encoder, structures: Structures, max_rows: int = 2**22) 
     return concatenate(list(encode_chunks(encoder, structures, max_rows)))
 
 
-def _pieces(costs: torch.Tensor, budget: int) -> Iterator[tuple[int, int]]:
+def _pieces(costs: Tensor, budget: int) -> Iterator[tuple[int, int]]:
     """Cut 0 … n into consecutive ranges whose costs add up to at most the budget, or that hold one item."""
     totals = torch.cumsum(costs, 0).cpu()
     start, spent = 0, 0

@@ -69,18 +69,17 @@ def capture_step(
     layout, found = batcher(chosen)  # of the chosen batch, in place
     side = torch.cuda.Stream()
 
-    def lay_out(indices: Tensor) -> list[Tensor]:
-        return _tensors(*batcher(indices))
-
-    def hold(laid_out: list[Tensor]) -> None:
-        for old, new in zip(_tensors(layout, found), laid_out, strict=True):
-            old.copy_(new)
+    def hold(new_layout: Layout, new_found: dict[str, tuple[Tensor, Tensor]]) -> None:
+        layout.become(new_layout)
+        for name, pair in found.items():
+            for old, new in zip(pair, new_found[name], strict=True):
+                old.copy_(new)
 
     def step() -> Tensor:
         stream = torch.cuda.current_stream()
         side.wait_stream(stream)
         with torch.cuda.stream(side):
-            following = lay_out(upcoming)
+            following = batcher(upcoming)
         initial = None
         if marks:
             brackets = torch.zeros((capacity.elements, len(marks)), device=structures.device)
@@ -93,11 +92,12 @@ def capture_step(
         loss = (network.readout.mlp(sums).squeeze(1) - targets[chosen]).abs().mean()
         for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
             parameter.grad = gradient
-        if clip is not None:
-            torch.nn.utils.clip_grad_norm_(parameters, clip)
+        norm = torch.nn.utils.clip_grad_norm_(parameters, float("inf") if clip is None else clip)
+        optimizer.found_inf = (~norm.isfinite()).float()  # type: ignore[attr-defined]  # such a step is not taken
         optimizer.step()
+        del optimizer.found_inf  # type: ignore[attr-defined]
         stream.wait_stream(side)
-        hold(following)
+        hold(*following)
         chosen.copy_(upcoming)
         return loss.detach()
 
@@ -116,33 +116,21 @@ def capture_step(
             for name, value in optimizer.state[parameter].items():
                 value.copy_(moments[parameter][name]) if parameter in moments else value.zero_()
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, stream=warm):  # of its own: graphs that run at once must not share cuBLAS's workspace
         result = step()
 
-    limits = torch.tensor([*capacity.atoms, *aside.values(), capacity.elements - 1])
-    host = sizes.long().cpu()
     prepared: Tensor | None = None
 
     def replay(indices: Tensor, following: Tensor, kept: object = step) -> Tensor | None:  # the graph reads its tensors
         nonlocal prepared
-        if (host[:, indices].sum(1) > limits).any():
+        if not batcher.fits(indices):
             return None
         if prepared is None or not torch.equal(prepared, indices):
             chosen.copy_(indices)
-            hold(lay_out(chosen))
+            hold(*batcher(chosen))
         upcoming.copy_(following.pin_memory(), non_blocking=True)
         graph.replay()
         prepared = following
         return result.clone()
 
     return replay
-
-
-def _tensors(layout: Layout, found: dict[str, tuple[Tensor, Tensor]]) -> list[Tensor]:
-    return [
-        layout.gather,
-        layout.counts,
-        layout.starts,
-        layout.place,
-        *(part for pair in found.values() for part in pair),
-    ]

@@ -26,7 +26,7 @@ MAX_ROWS = 2**19
 """Messages that one layer may send at once during inference: 2**19 rows of 64 floats are 128 MiB."""
 
 MAX_ROWS_ON_A_CARD = 2**22
-"""The same on CUDA, where few large chunks are faster than many small ones: 1 GiB, twice."""
+"""The same by kernels, for which few large chunks are faster than many small ones: 1 GiB, twice."""
 
 
 class UntrainedRelation(UserWarning):
@@ -115,13 +115,15 @@ class Model:
         if structures.signature != self.signature:
             raise TrifoldError(_difference(self.signature, structures.signature), remedy="use the model's own domain")
         self._warn_untrained(structures)
-        chunks = encode_chunks(self.encoder, structures.to(self.device), max_rows or self.max_rows)
+        chunks = encode_chunks(
+            self.encoder, structures.to(self.device), self.max_rows if max_rows is None else max_rows
+        )
         return torch.cat([torch.empty(0), *(self.encoded_values(chunk).cpu() for chunk in chunks)])
 
     @property
     def max_rows(self) -> int:
         """How many messages one layer may send at once during inference, where the model is."""
-        return MAX_ROWS_ON_A_CARD if self.device.type == "cuda" else MAX_ROWS
+        return MAX_ROWS if why_not_fused(self.config, self.device) else MAX_ROWS_ON_A_CARD
 
     def encoded_values(self, structures: Structures) -> Tensor:
         """V of encoded structures, by kernels where they can run. Shapes: → (structures,), on the model's device."""

@@ -28,7 +28,8 @@ PRECISIONS = {"float32": "ieee", "split": "tf32x3", "mixed": "fp16"}
 
 def reaches(capacity: Capacity, dim: int) -> bool:
     """Whether the kernels, which count in 32 bits, reach every number of a layer."""
-    return max(capacity.rows, 9 * capacity.elements) * dim < 2**31
+    blocks = 2 if capacity.hoisted is None else 9  # of each element
+    return max(capacity.rows, blocks * capacity.elements) * dim < 2**31
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,9 @@ class FusedRGNN(torch.nn.Module):
         if network.dim not in DIMENSIONS:
             raise ValueError(f"the kernels need a dimension of 16, 32, 64 or 128, not {network.dim}: use the reference")
         if not reaches(capacity, network.dim):
-            raise ValueError(f"{capacity.rows:,} messages of {network.dim} numbers are too many: use a smaller batch")
+            raise ValueError(
+                f"{capacity.rows:,} messages and {capacity.elements:,} elements are too many: use a smaller batch"
+            )
         self.network, self.capacity = network, capacity
         self.precision = PRECISIONS[precision]
         device = network.update.outer.weight.device

@@ -41,6 +41,14 @@ def _dot(a, b, PRECISION: tl.constexpr):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
+def _stored(x, array):  # type: ignore[no-untyped-def]
+    """x as it is stored in an array: what float16 cannot hold becomes the largest that it can, not infinite."""
+    if array.dtype.element_ty == tl.float16:
+        x = tl.minimum(tl.maximum(x, -65504.0), 65504.0)
+    return x.to(array.dtype.element_ty)
+
+
+@triton.jit
 def _scale(d):  # type: ignore[no-untyped-def]
     """What to divide a tile of gradients by, so that its largest is 1024: far from both ends of float16."""
     return tl.maximum(tl.max(tl.max(tl.abs(d), 1), 0), 1e-30) / 1024.0
@@ -87,7 +95,7 @@ def linear(  # type: ignore[no-untyped-def]
                 tl.store(slopes + at, slope.to(slopes.dtype.element_ty))
         else:
             at = tl.load(rows_of + to)[:, None] * K + k[None, :]
-        tl.store(out + at, total.to(out.dtype.element_ty))
+        tl.store(out + at, _stored(total, out))
 
 
 @triton.jit
@@ -112,7 +120,7 @@ def smooth_max(  # type: ignore[no-untyped-def]
         )
         highest = higher
     result = tl.where(end > start, highest + tl.log(total) / sharpness, 0.0)
-    tl.store(received + e * K + k, result.to(received.dtype.element_ty))
+    tl.store(received + e * K + k, _stored(result, received))
     if KEEP:
         for position in range(start, end, SEGMENT):
             rows = position + tl.arange(0, SEGMENT)
@@ -143,12 +151,12 @@ def update(  # type: ignore[no-untyped-def]
             h, slope = _mish(h)
             if KEEP:
                 hidden_at = e[:, None] * (2 * K) + j * K + k[None, :]
-                tl.store(hidden + hidden_at, h.to(hidden.dtype.element_ty))
+                tl.store(hidden + hidden_at, _stored(h, hidden))
                 tl.store(slopes + hidden_at, slope.to(slopes.dtype.element_ty))
             block = tl.load(outer + k[:, None] * (2 * K) + j * K + k[None, :])  # (out, hidden)
-            total += _dot(h, tl.trans(block), PRECISION)
+            total += _dot(_stored(h, out_table), tl.trans(block), PRECISION)
         tl.store(out + at, total)
-        tl.store(out_table + at, total.to(out_table.dtype.element_ty))
+        tl.store(out_table + at, _stored(total, out_table))
 
 
 @triton.jit

@@ -103,6 +103,12 @@ class Layout:
     place: Tensor
     order: Tensor
 
+    def become(self, other: Layout) -> None:
+        """Take over another layout of the same capacity in place: a captured graph reads these very arrays."""
+        for name, tensor in vars(self).items():
+            if isinstance(tensor, Tensor):
+                tensor.copy_(getattr(other, name))
+
     @classmethod
     def of(cls, union: DisjointUnion, capacity: Capacity) -> Layout:
         """Lay a disjoint union out; it must fit."""
@@ -138,7 +144,7 @@ class Batcher:
     """Mini-batches of resident structures, laid out on their device in arrays of fixed size.
 
     Every step is an array operation of fixed shape: nothing is read back, so it can be captured with the training step.
-    What exceeds the capacity is left out, or nobody's; ``Batcher.overflow`` of a batch says whether that happened.
+    What exceeds the capacity is left out, or nobody's; ``fits`` says of a batch whether that happens.
 
     ``aside`` are relations of arity 1 that send no messages, the readout and marks, each with its capacity.
     """
@@ -185,14 +191,21 @@ class Batcher:
         elements = torch.where(used[self.slot], elements, nobody).clamp_(max=nobody)
         rows = self.capacity.rows
         totals = torch.minimum(ends[:, -1], self.limits)[: len(self.capacity.relations)]
-        layout = Layout.build(self.capacity, elements[:rows], torch.cat([totals, sizes.sum()[None]]))
+        present = sizes.sum().clamp(max=nobody)
+        layout = Layout.build(self.capacity, elements[:rows], torch.cat([totals, present[None]]))
         parts = list(self.aside.values())
         owners = torch.where(used, block % batch, batch)[len(self.slots) - sum(parts) :]
         return layout, dict(
             zip(self.aside, zip(elements[rows:].split(parts), owners.split(parts), strict=True), strict=True)
         )
 
-    def overflow(self, indices: Tensor) -> Tensor:
-        """Whether these structures exceed the capacity."""
-        over = self.counts[:, indices].sum(1) > self.limits
-        return over.any() | (self.structures.element_counts[indices].sum() >= self.capacity.elements)
+    def fits(self, indices: Tensor) -> bool:
+        """Whether these structures keep within the capacity; indices and what is looked at lie on the host."""
+        counts, elements, limits = self.on_host
+        within = (counts[:, indices].sum(1) <= limits).all() and elements[indices].sum() < self.capacity.elements
+        return bool(within)
+
+    @cached_property
+    def on_host(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The counts of atoms and of elements, and the limits of the former."""
+        return self.counts.cpu(), self.structures.element_counts.cpu(), self.limits.cpu()

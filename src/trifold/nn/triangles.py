@@ -21,7 +21,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from trifold.nn.kernels import _dot, _mish, _scale
+from trifold.nn.kernels import _dot, _mish, _scale, _stored
 
 
 @triton.jit
@@ -30,11 +30,12 @@ def _hidden(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """The hidden rows (a, j) of the atoms whose first rows these are; with KEEP they and their slopes are stored."""
     k = tl.arange(0, K)
-    h = tl.load(projected + (tl.load(gather + rows) * 9 + j)[:, None] * K + k[None, :]).to(tl.float32)
-    h += tl.load(projected + (tl.load(gather + rows + 1) * 9 + 3 + j)[:, None] * K + k[None, :]).to(tl.float32)
-    h += tl.load(projected + (tl.load(gather + rows + 2) * 9 + 6 + j)[:, None] * K + k[None, :]).to(tl.float32)
-    h, slope = _mish(h + tl.load(bias + j * K + k)[None, :])
-    h = h.to(hidden.dtype.element_ty)
+    p0 = tl.load(projected + (tl.load(gather + rows) * 9 + j)[:, None] * K + k[None, :])
+    p1 = tl.load(projected + (tl.load(gather + rows + 1) * 9 + 3 + j)[:, None] * K + k[None, :])
+    p2 = tl.load(projected + (tl.load(gather + rows + 2) * 9 + 6 + j)[:, None] * K + k[None, :])
+    h = _stored(p0, projected).to(tl.float32) + _stored(p1, projected).to(tl.float32)  # a product may be infinite
+    h, slope = _mish(h + _stored(p2, projected).to(tl.float32) + tl.load(bias + j * K + k)[None, :])
+    h = _stored(h, hidden)
     if KEEP:
         at = (rows + j)[:, None] * K + k[None, :]
         tl.store(hidden + at, h)

@@ -13,9 +13,8 @@ import torch
 from torch import Tensor
 
 from trifold.data import Dataset
-from trifold.errors import TrifoldError
 from trifold.model import Model
-from trifold.training.run import SeedFolder, TrainingState
+from trifold.training.run import Diverged, SeedFolder, TrainingState
 from trifold.training.sampler import BalancedSampler
 from trifold.training.schedule import learning_rate
 from trifold.training.settings import Settings
@@ -112,6 +111,7 @@ def train_in_turns(
             total.zero_()
         if validates or now - saved > SAVE_SECONDS:
             saved, state = now, replace(state, loss_sum=float(total))
+            _check(state.loss_sum, state, settings, folder)
             folder.save(model, optimizer, state)
         if done or now - shown > SHOW_SECONDS:
             shown, passed = now, max(now - began, 1e-9)
@@ -136,18 +136,23 @@ def _validate(
 ) -> TrainingState:
     """Log the validation loss that was found, and keep the weights if it is the least so far."""
     loss = state.loss_sum / max(state.since, 1)
-    if not math.isfinite(found) or not math.isfinite(loss):
-        raise TrifoldError(
-            f"training diverged: the loss is {loss:g} at step {state.step}, on validation states {found:g}",
-            place=str(folder.path),
-            remedy=f"use a learning rate below {settings.learning_rate:g}, or --clip"
-            + (f" below {settings.clip:g}" if settings.clip else ""),
-        )
+    _check(loss + found, state, settings, folder)
     folder.log({"step": state.step, "loss": loss, "validation": found, "seconds": state.seconds})
     if state.best is None or found < state.best:
         folder.save_best(model, {"step": state.step, "validation_loss": found, "seconds": state.seconds})
         state = replace(state, best=found)
     return replace(state, validation=found, loss=loss, since=0, loss_sum=0.0)
+
+
+def _check(number: float, state: TrainingState, settings: Settings, folder: SeedFolder) -> None:
+    """Raise if a loss is not finite: the weights are lost, and the last save is the last that is worth keeping."""
+    if not math.isfinite(number):
+        raise Diverged(
+            f"training diverged: the loss is {number:g} at step {state.step}",
+            place=str(folder.path),
+            remedy=f"use a learning rate below {settings.learning_rate:g}, or --clip"
+            + (f" below {settings.clip:g}" if settings.clip else ""),
+        )
 
 
 def validation_sample(validation: Dataset, settings: Settings) -> Tensor:
@@ -161,7 +166,7 @@ def validation_loss(model: Model, validation: Dataset, *, kernels: bool) -> floa
     """The mean of |V* − V| over the states."""
     values = model.encoded_values if kernels else model.network
     total = torch.zeros((), dtype=torch.float64, device=validation.targets.device)
-    rows = int(validation.structures.message_rows().max())
+    rows = int(validation.structures.layer_rows().max())
     for indices in torch.arange(len(validation)).split(max(1, VALIDATION_ROWS // max(rows, 1))):
         structures, targets = validation.take(indices)
         total += (values(structures) - targets).abs().sum()

@@ -29,6 +29,10 @@ from trifold.files import write_whole
 from trifold.model import Model, checkpoint
 
 
+class Diverged(TrifoldError):
+    """The loss of a training is not finite any more."""
+
+
 @dataclass(frozen=True)
 class TrainingState:
     """The counters of a training.

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
-from trifold.errors import TrifoldError
-from trifold.training.run import TrainingState
+from trifold.training.run import Diverged, TrainingState
 
 AT_ONCE = 4
 """So many models are trained at once: at batch 16, four steps then take less than two would one after the other."""
@@ -39,10 +38,10 @@ class SharedClock:
 
 @dataclass
 class Ending:
-    """The last state of a training, and the error that it ended with, if it did: the loss was not finite any more."""
+    """The last state of a training, and how it diverged, if it did."""
 
     state: TrainingState
-    error: TrifoldError | None = None
+    error: Diverged | None = None
 
 
 def train_together(
@@ -50,7 +49,7 @@ def train_together(
 ) -> list[Ending]:
     """Train the first of these to their ends, at most so many and as many as the card has room for.
 
-    One that ends with an error does not end the others. Each is built before any takes a step: nothing else may run
+    One that diverges does not end the others. Each is built before any takes a step: nothing else may run
     while a step is captured. On a card each has a stream of its own, for all that it does.
     """
     endings: list[Ending] = []
@@ -72,8 +71,8 @@ def train_together(
         try:
             with torch.cuda.stream(stream):
                 state = next(training, None)
-        except TrifoldError as error:
-            endings[number].error = error
+        except Diverged as error:
+            endings[number].error = error.with_traceback(None)  # which would keep all that the training holds
             continue
         if state is not None:
             endings[number].state = state
