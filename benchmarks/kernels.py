@@ -33,7 +33,7 @@ from trifold.nn import RGNN
 from trifold.nn.fused import FusedRGNN
 from trifold.nn.layout import Capacity, Layout
 from trifold.training import Settings
-from trifold.training.loop import train_model
+from trifold.training.loop import train_in_turns
 from trifold.training.run import SeedFolder
 from trifold.training.sampler import BalancedSampler
 from trifold.training.step import build_optimizer, build_step
@@ -76,7 +76,8 @@ def main() -> None:
             if seed == 0:
                 found["errors"]["at initialisation"] = gradient_errors(model, data, arguments.batch)
             folder = SeedFolder(Path(scratch) / str(seed))
-            train_model(model, data, held_out, settings, seed, folder, lambda progress: None)
+            for _ in train_in_turns(model, data, held_out, settings, seed, folder, lambda progress: None):
+                pass
             found["losses"][f"fused, seed {seed}"] = last_loss(folder)
             if seed == 0:
                 found["errors"][f"after {STEPS:,} steps"] = gradient_errors(model, data, arguments.batch)

@@ -11,7 +11,6 @@ from typing import ClassVar
 import pytest
 import torch
 
-from trifold.domains import write_problems
 from trifold.errors import TrifoldError
 from trifold.model import Model, checkpoint
 from trifold.training import loop, resume, together, train
@@ -22,14 +21,6 @@ from trifold.training.train import Watcher
 SEEDS = (3, 4, 5)
 SETTINGS = {"steps": 12, "validate_every": 5, "batch": 8, "seed": SEEDS[0], "seeds": len(SEEDS)}
 CPU = torch.device("cpu")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("gripper")
-    write_problems(path, "gripper", [1, 2, 3], 0)
-    write_problems(path, "gripper", [4], 0, split="validation")
-    return path
 
 
 @pytest.fixture

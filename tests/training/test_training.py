@@ -25,14 +25,6 @@ from trifold.training.train import Watcher
 TINY = {"model": {"dim": 4, "layers": 2}, "settings": {"steps": 12, "validate_every": 5, "batch": 8}}
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("gripper")
-    write_problems(path, "gripper", [1, 2, 3], 0)
-    write_problems(path, "gripper", [4], 0, split="validation")
-    return path
-
-
 def run_tiny(folder, run, **settings):
     return train(folder, run, preset="small", model=TINY["model"], settings=TINY["settings"] | settings)
 

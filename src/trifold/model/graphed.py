@@ -92,7 +92,9 @@ def capture_step(
         loss = (network.readout.mlp(sums).squeeze(1) - targets[chosen]).abs().mean()
         for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
             parameter.grad = gradient
-        norm = torch.nn.utils.clip_grad_norm_(parameters, float("inf") if clip is None else clip)
+        norm = torch.nn.utils.get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None])
+        if clip is not None:
+            torch.nn.utils.clip_grads_with_norm_(parameters, clip, norm)
         optimizer.found_inf = (~norm.isfinite()).float()  # type: ignore[attr-defined]  # such a step is not taken
         optimizer.step()
         del optimizer.found_inf  # type: ignore[attr-defined]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -44,19 +43,6 @@ class Progress:
     best: float | None
     steps_per_second: float
     seconds_left: float
-
-
-def train_model(
-    model: Model,
-    data: Dataset,
-    validation: Dataset,
-    settings: Settings,
-    seed: int,
-    folder: SeedFolder,
-    show: Callable[[Progress], None],
-) -> TrainingState:
-    """Train one model from where its folder stands to the end."""
-    return deque(train_in_turns(model, data, validation, settings, seed, folder, show), maxlen=1).pop()
 
 
 def train_in_turns(
