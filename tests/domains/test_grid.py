@@ -13,15 +13,17 @@ import numpy as np
 import pytest
 from unified_planning.io import PDDLReader
 
-from trifold.domains.grid import generate, suite
+from trifold.domains.grid import COPIES, generate, suite
 from trifold.pddl import expand, load_domain, load_problem
 
 DOMAIN = files("trifold.domains").joinpath("grid.pddl").read_text(encoding="utf-8")
 SPLITS = ("train", "validation", "test")
+SIZES = {"train": suite("train")[::COPIES], "validation": suite("validation"), "test": suite("test")}
+"""The options of each split, every size once."""
 
 
 def draw(split: str) -> list[str]:
-    return [generate(random.Random(f"{split}/{index}"), **options) for index, options in enumerate(suite(split))]
+    return [generate(random.Random(f"{split}/{index}"), **options) for index, options in enumerate(SIZES[split])]
 
 
 class Map:
@@ -130,7 +132,7 @@ def least_unlocks(text: str) -> int:
 
 
 def test_small_training_spaces_are_within_their_bound_and_have_no_dead_end() -> None:
-    for text, options in zip(draw("train"), suite("train"), strict=True):
+    for text, options in zip(draw("train"), SIZES["train"], strict=True):
         if bound_states(options) < 15_000:
             space = expand(DOMAIN, text, bound_states(options))
             assert space.distances[space.initial] > 0 and np.all(space.distances >= 0)
@@ -138,7 +140,7 @@ def test_small_training_spaces_are_within_their_bound_and_have_no_dead_end() -> 
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_every_problem_is_solved_by_unlocking_whatever_can_be(split: str) -> None:
-    for text, options in zip(draw(split), suite(split), strict=True):
+    for text, options in zip(draw(split), SIZES[split], strict=True):
         problem = load_problem(load_domain(DOMAIN), text)
         state = problem.initial_state
         assert not problem.is_goal(state)
@@ -157,20 +159,20 @@ def layout(options: dict[str, int | str]) -> tuple[int, ...]:
 
 def test_the_suite_has_the_sizes_asked_for() -> None:
     texts = {split: draw(split) for split in SPLITS}
-    assert [len(texts[split]) for split in SPLITS] == [51, 13, 20]
+    assert [len(suite(split)) for split in SPLITS] == [804, 13, 20]
     for split in SPLITS:
         assert len(set(texts[split])) == len(texts[split])
     for split in ("train", "validation"):
-        bounds = [bound_states(options) for options in suite(split)]
-        assert max(bounds) < 310_000 and sum(bounds) < 3_000_000  # spaces hold about a third of it
-    layouts = {split: {layout(options) for options in suite(split)} for split in SPLITS}
+        bounds = [bound_states(options) for options in SIZES[split]]
+        assert max(bounds) < 4_000_000 and sum(bounds) < 25_000_000  # spaces hold about a fifth of it
+    layouts = {split: {layout(options) for options in SIZES[split]} for split in SPLITS}
     assert layouts["validation"] <= layouts["train"] and layouts["train"].isdisjoint(layouts["test"])
-    assert min(bound_states(options) for options in suite("test")) > 10_000_000
+    assert min(bound_states(options) for options in SIZES["test"]) > 10_000_000
 
 
 def test_training_covers_the_situations_of_the_docstring() -> None:
     found: set[str] = set()
-    for text, options in zip(draw("train"), suite("train"), strict=True):
+    for text, options in zip(draw("train"), SIZES["train"], strict=True):
         drawn = Map(text)
         doors = int(options["rows"]) * int(options["columns"]) - 1 + int(options["loops"])
         key_shapes, lock_shapes = list(drawn.key_shape.values()), list(drawn.locks.values())

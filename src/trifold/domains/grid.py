@@ -7,8 +7,9 @@ that the robot swaps keys; one key for two doors; two keys of one shape; keys th
 locked door; open doors beside locked ones; loops, where one of two doors will do; and few and many rooms, small and
 large. Only unlocking cannot be undone, so a space holds all placements of the keys within reach: with c cells, k keys
 and l locks there are at most c · (cᵏ + k · cᵏ⁻¹) · 2ˡ states, and none is a dead end. Training keeps this below
-310,000, with few keys where the grid is large and many where it is small; most spaces hold less than half of it, as
-keys and doors are behind other doors. Tests have more rooms, keys and locks.
+4 million, with few keys where the grid is large and many where it is small; most spaces hold less than half of it, as
+keys and doors are behind other doors. A layout is one graph to a network, which learns few of them by heart, so there
+are many problems of each size. Tests have other layouts, and more rooms, keys and locks.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ PICTURE = """\
       +-----+"""
 
 DRAWS = 20_000
+COPIES = 12
+"""So many problems of each size are trained on."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,8 @@ def generate(
 def suite(split: Literal["train", "validation", "test"]) -> list[dict[str, int | str]]:
     """List the options of each problem of a split; validation has the sizes of training, tests are all larger."""
     options = ("rows", "columns", "side", "loops", "locks", "keys", "shapes", "unlocks")
-    return [dict(zip(options, values, strict=True)) for values in SUITE[split]]
+    copies = COPIES if split == "train" else 1
+    return [dict(zip(options, values, strict=True)) for values in SUITE[split] for _ in range(copies)]
 
 
 def room_cells(rows: int, columns: int, side: int) -> list[Cell]:
@@ -194,7 +198,7 @@ SUITE: dict[str, list[tuple[int, int, int, int, int, int, int, int]]] = {
         (1, 1, 4, 0, 0, 1, 1, 0),
         (1, 1, 6, 0, 0, 1, 1, 0),
         # Corridors and mazes: many keys and locks on few cells.
-        (1, 2, 1, 0, 1, 2, 2, 1),
+        (1, 2, 1, 0, 1, 5, 3, 1),
         (1, 3, 1, 0, 2, 3, 3, 2),
         (1, 3, 1, 0, 2, 4, 3, 1),
         (1, 4, 1, 0, 3, 3, 3, 2),
@@ -243,6 +247,23 @@ SUITE: dict[str, list[tuple[int, int, int, int, int, int, int, int]]] = {
         (1, 4, 3, 0, 3, 1, 1, 2),
         (1, 2, 4, 0, 1, 1, 1, 1),
         (2, 1, 5, 0, 1, 1, 1, 1),
+        # More cells with few keys, and more keys and locks on as many cells as before.
+        (2, 2, 2, 0, 3, 3, 3, 2),
+        (2, 2, 2, 1, 4, 3, 2, 3),
+        (1, 4, 2, 0, 3, 3, 3, 3),
+        (2, 4, 2, 0, 3, 1, 1, 2),
+        (2, 4, 2, 1, 3, 2, 2, 2),
+        (2, 4, 2, 2, 4, 2, 2, 2),
+        (1, 7, 2, 0, 3, 1, 1, 1),
+        (1, 3, 4, 0, 2, 2, 2, 2),
+        (3, 3, 1, 0, 4, 3, 3, 3),
+        (3, 3, 1, 1, 5, 3, 3, 3),
+        (2, 4, 1, 0, 4, 3, 3, 3),
+        (2, 4, 1, 1, 5, 3, 3, 3),
+        (3, 4, 1, 0, 4, 2, 2, 2),
+        (3, 5, 1, 2, 3, 2, 2, 2),
+        (4, 5, 1, 1, 3, 1, 1, 1),
+        (4, 5, 1, 3, 4, 2, 2, 1),
     ],
     "validation": [
         (1, 4, 1, 0, 3, 3, 3, 3),

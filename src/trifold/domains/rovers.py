@@ -14,7 +14,7 @@ A state holds the place, the store and the calibrated cameras of each rover; for
 it was reported; for each image, which rovers have it and whether it was reported. ``bound_states`` multiplies these:
 three rovers that can go to 8 waypoints each have 512 places, and each goal multiplies by 3 or more. Equipment, maps
 and modes are random, and so is that number: the training set redraws what exceeds ``max_states``, and joins many
-waypoints with few goals, and few with many.
+waypoints with few goals, and few with many. It has several problems of each size, as a network learns few maps by heart.
 """
 
 from __future__ import annotations
@@ -87,7 +87,26 @@ TRAINING = [
     (3, 8, 0, 0, 1, 0, 1, 1, 20_000),
     (3, 8, 1, 1, 0, 0, 0, 0, 40_000),
     (3, 8, 1, 1, 1, 0, 1, 1, 120_000),
+    # Many goals.
+    (2, 4, 4, 4, 0, 0, 0, 0, 400_000),
+    (2, 5, 4, 4, 0, 0, 0, 0, 400_000),
+    (2, 5, 3, 3, 2, 0, 2, 1, 400_000),
+    (2, 6, 4, 3, 0, 1, 0, 0, 400_000),
+    (2, 6, 3, 3, 1, 0, 1, 1, 400_000),
+    (2, 6, 1, 1, 3, 0, 2, 2, 400_000),
+    (2, 7, 4, 3, 0, 0, 0, 0, 400_000),
+    (2, 7, 2, 3, 2, 0, 2, 1, 400_000),
+    (2, 8, 3, 3, 1, 0, 1, 1, 400_000),
+    (2, 8, 4, 2, 0, 2, 0, 0, 400_000),
+    (3, 4, 3, 2, 1, 0, 1, 1, 400_000),
+    (3, 5, 2, 2, 1, 1, 1, 2, 400_000),
+    (3, 6, 3, 3, 0, 0, 0, 0, 400_000),
+    (3, 7, 2, 2, 1, 0, 1, 1, 400_000),
+    (3, 8, 2, 2, 0, 1, 0, 0, 400_000),
+    (3, 8, 1, 1, 2, 0, 2, 2, 400_000),
 ]
+COPIES = 8
+"""So many problems of each size are trained on."""
 # Soil, rock, images, spare: from a few goals to as many as the benchmark's problems with so many waypoints have.
 TEST_GOALS = [(2, 2, 1, 2), (4, 3, 2, 4), (7, 6, 3, 4), (12, 9, 3, 6)]
 
@@ -204,7 +223,7 @@ def suite(split: Literal["train", "validation", "test"]) -> list[dict[str, int |
     """The options of each problem of the suite ``paper``."""
     match split:
         case "train":
-            rows = TRAINING
+            rows = [row for row in TRAINING for _ in range(COPIES)]
         case "validation":
             rows = [*TRAINING[::3], TRAINING[-1]]
         case "test":
