@@ -23,6 +23,14 @@ CASES = {
     "one atom of one object": (Pairs(1), [(1, {("red", (0,))})]),
     "a ternary relation over pairs": (Pairs(0), [(3, {("triple", (0, 1, 2)), ("edge", (2, 2))}), (2, {("red", (1,))})]),
     "many triangles on one pair": (Pairs(1), [(9, {("edge", (0, o)) for o in range(9)})]),
+    "several structures": (
+        Pairs(1),
+        [
+            (4, {("edge", (0, 1)), ("edge", (1, 2)), ("edge", (2, 2)), ("red", (3,))}),
+            (3, {("edge", (2, 0))}),
+            (0, set()),
+        ],
+    ),
 }
 
 
@@ -49,14 +57,15 @@ def gradients(values, weights, parameters):
 
 
 @pytest.mark.parametrize(
-    ("case", "precision", "hoisted"),
+    ("case", "precision", "hoisted", "spare"),
     [
-        *((case, "float32", False) for case in CASES),
-        *(("many triangles on one pair", precision, hoisted) for precision, hoisted in MODES),
+        *((case, "float32", False, 0) for case in CASES),
+        *(("many triangles on one pair", precision, hoisted, 0) for precision, hoisted in MODES),
+        *(("several structures", precision, hoisted, 70) for precision, hoisted in MODES),
     ],
 )
-def test_outputs_and_gradients_equal_the_reference_in_double_precision(case, precision, hoisted, monkeypatch):
-    """Also where the first layer of triangles is done once per element."""
+def test_outputs_and_gradients_equal_the_reference_in_double_precision(case, precision, hoisted, spare, monkeypatch):
+    """Also where the first layer of triangles is done once per element, and where tiles are spare."""
     monkeypatch.setattr("trifold.nn.layout.HOIST", 0 if hoisted else float("inf"))
     bound = {"float32": 1e-5, "mixed": 1e-2}[precision]
     encoder, naive = CASES[case]
@@ -66,7 +75,8 @@ def test_outputs_and_gradients_equal_the_reference_in_double_precision(case, pre
     torch.manual_seed(0)
     network = RGNN(relations, 16, 2).to(DEVICE)
     exact = copy.deepcopy(network).double()
-    capacity = Capacity.of(relations, [len(union.atoms(name)) for name, _ in relations], union.elements)
+    atoms = [len(union.atoms(name)) + spare for name, _ in relations]
+    capacity = Capacity.of(relations, atoms, union.elements + spare)
     assert (capacity.hoisted is not None) == hoisted
     fused, layout = FusedRGNN(network, capacity, precision), Layout.of(union, capacity)
     found = fused(layout)[: union.elements]

@@ -104,6 +104,44 @@ def test_a_resumed_run_goes_on_with_every_seed(folder, tmp_path, one_by_one, bre
     assert outcome(tmp_path / "run") == one_by_one
 
 
+def least_loss_of_all_seeds(run):
+    """Whether the run's model is the one with the least validation loss of all that its seeds have kept."""
+    best = [Model.load(path).provenance for path in run.glob("seed-*/best.safetensors")]
+    kept = Model.load(run / "model.safetensors").provenance
+    least = min(best, key=lambda found: found["selected"]["validation_loss"])
+    return kept["selected"] == least["selected"] and sorted(kept["training"]["seeds"]) == sorted(
+        found["settings"]["seed"] for found in best
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("breaks_at", "steps"), [(11, 6), (12, None), (12, 3), (7, 20)])
+def test_the_model_is_the_best_of_all_seeds_however_they_were_broken_off(
+    folder, tmp_path, monkeypatch, seed, breaks_at, steps
+):
+    """Seed after seed: the first has ended and is the run's model when the second is broken off."""
+    monkeypatch.setattr(loop, "SHOW_SECONDS", -1.0)
+    changes = {"seed": seed, "seeds": 2, "validate_every": 3, "learning_rate": 0.01}
+    with pytest.raises(KeyboardInterrupt):
+        run_tiny(folder, tmp_path / "run", Recorder((seed + 1, breaks_at)), **changes)
+    result = resume(tmp_path / "run", steps=steps)
+    assert least_loss_of_all_seeds(tmp_path / "run")
+    assert result.load().provenance["selected"]["validation_loss"] == result.validation_loss
+
+
+@pytest.mark.parametrize("breaks_at", [None, (SEEDS[0], 20), (SEEDS[1], 15), (SEEDS[2], 20)])
+def test_a_longer_run_forgets_no_seed(folder, tmp_path, monkeypatch, breaks_at):
+    """Also while seeds are still where the shorter run ended."""
+    monkeypatch.setattr(loop, "SHOW_SECONDS", -1.0)
+    run_tiny(folder, tmp_path / "run")
+    if breaks_at:
+        with pytest.raises(KeyboardInterrupt):
+            resume(tmp_path / "run", steps=20, watcher=Recorder(breaks_at))
+        assert Model.load(tmp_path / "run" / "model.safetensors").provenance["training"]["seeds"] == list(SEEDS)
+    resume(tmp_path / "run", steps=20)
+    assert least_loss_of_all_seeds(tmp_path / "run")
+
+
 @pytest.mark.usefixtures("_in_turns")
 def test_no_step_is_built_for_a_seed_that_has_ended(folder, tmp_path, monkeypatch):
     run_tiny(folder, tmp_path / "run")

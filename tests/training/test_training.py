@@ -215,6 +215,16 @@ def test_one_process_trains_in_a_folder(folder, tmp_path):
     resume(tmp_path / "run", steps=6)
 
 
+def test_who_is_refused_leaves_the_lock_to_its_holder(tmp_path):
+    """Also before there is anything but the lock in the folder."""
+    run = RunFolder(tmp_path / "run")
+    with run.locked():
+        for _ in range(2):
+            with pytest.raises(TrifoldError, match="another process is training in this folder"), run.locked():
+                pass
+    assert not run.path.exists()
+
+
 def test_a_run_of_another_version_and_a_missing_device_are_errors(folder, tmp_path):
     run_tiny(folder, tmp_path / "run", steps=5)
     with pytest.raises(TrifoldError, match="cannot use the device abacus"):

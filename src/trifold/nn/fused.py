@@ -126,7 +126,8 @@ class FusedRGNN(torch.nn.Module):
             )
         ]
         own = (change.inner.weight, change.inner.bias, change.outer.weight, change.outer.bias)
-        return _Fused.apply(self, layout, torch.is_grad_enabled(), initial, *packed, *own)
+        with torch.cuda.device_of(packed[0]):  # Triton launches on the current device
+            return _Fused.apply(self, layout, torch.is_grad_enabled(), initial, *packed, *own)
 
 
 class _Fused(Function):

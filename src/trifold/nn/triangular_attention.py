@@ -43,7 +43,8 @@ def attend(projected: Tensor, pairs: Tensor, heads: int) -> Tensor:
     """Triangular attention in each head, with gradients; ``pairs`` is that of ``Grids``."""
     if projected.dtype != torch.float32:
         raise ValueError(f"the kernels attend in float32, not in {projected.dtype}: use the reference")
-    attended: Tensor = _Attention.apply(projected, pairs, heads)
+    with torch.cuda.device_of(projected):  # Triton launches on the current device
+        attended: Tensor = _Attention.apply(projected, pairs, heads)
     return attended
 
 

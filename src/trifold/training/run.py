@@ -74,13 +74,15 @@ class RunFolder:
             raise TrifoldError(f"cannot make the run folder: {error.strerror}", place=str(self.path)) from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield
         except BlockingIOError:
+            os.close(lock)
             raise TrifoldError(
                 "another process is training in this folder",
                 place=str(self.path),
                 remedy="wait for it, or choose another folder with --run",
             ) from None
+        try:
+            yield
         finally:
             os.close(lock)
             if not (self.path / "config.json").exists():  # nothing began: leave nothing behind
@@ -138,6 +140,12 @@ class SeedFolder:
             tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value) for name, value in entries.items()}
         cpu = {name: tensor.cpu() for name, tensor in tensors.items()}
         checkpoint.write(self.last, cpu, {"kind": "training", "state": asdict(state)})
+
+    def saved_state(self) -> TrainingState | None:
+        """The counters of the last save, if there is one."""
+        if not self.last.exists():
+            return None
+        return TrainingState(**checkpoint.read(self.last, kind="training")[1]["state"])
 
     def save_best(self, model: Model, found: dict[str, Any]) -> None:
         model.provenance = model.provenance | {"selected": found}

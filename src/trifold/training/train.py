@@ -174,7 +174,6 @@ def _run(
     watcher.prepared(summary)
 
     first, seeds = spaces[0][0], range(settings.seed, settings.seed + settings.seeds)
-    logged = {seed: len(folder.seed(seed).metrics()) for seed in seeds}
     clock, trainings = SharedClock(), []
     for seed in seeds:
         model = Model.fresh(config, first.table.signature, domain_text, data.atom_counts, seed).to(device)
@@ -200,9 +199,8 @@ def _run(
                 watcher.failed(seed, ending.error)
         if all(ending.error for ending in endings.values()):
             continue
-        advanced = any(len(folder.seed(seed).metrics()) > lines for seed, lines in logged.items())
-        if advanced or not folder.model.exists():  # a model that was selected since stays
-            _keep_best(folder, endings)
+        saved = {seed: folder.seed(seed).saved_state() for seed in seeds if seed not in endings}  # in another process
+        _keep_best(folder, endings | {seed: Ending(state) for seed, state in saved.items() if state})
         plots = [folder.seed(seed) for seed in endings]
         plot_curves(plots, f"{config.label} on {first.domain}", folder.path / "curves.png")
     chosen, best = _best(endings)
@@ -225,11 +223,19 @@ def _best(endings: dict[int, Ending]) -> tuple[int, float]:
 
 
 def _keep_best(folder: RunFolder, endings: dict[int, Ending]) -> None:
-    """Make the best model of the seeds the run's, with what all of them cost: those that are not kept cost as much."""
+    """Make the best model of the seeds the run's, with what all of them cost: those that are not kept cost as much.
+
+    Where none of them has gone on since a model was kept, that one stays: it may have been selected.
+    """
+    steps = {seed: ending.state.step for seed, ending in endings.items()}
+    if folder.model.exists():
+        before = Model.load(folder.model).provenance["training"]
+        if dict(zip(before["seeds"], before["steps"], strict=True)) == steps:
+            return
     kept = Model.load(folder.seed(_best(endings)[0]).best)
     kept.provenance["training"] = {
-        "seeds": list(endings),
-        "steps": [ending.state.step for ending in endings.values()],
+        "seeds": list(steps),
+        "steps": list(steps.values()),
         "seconds": [ending.state.seconds for ending in endings.values()],
     }
     kept.save(folder.model)
