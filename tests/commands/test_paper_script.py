@@ -50,7 +50,6 @@ def test_the_stages_in_order_and_once(run, tmp_path):
     stages = run(*words)
     assert stages[:-1] == [
         "generate --suite paper --out runs/paper/suite",
-        "label runs/paper/suite/navig-xy --keep 10000",
         f"{train} --minutes 5 --steps 6000 --batch 64",
         f"{evaluate} --device auto",
         f"{evaluate} --device auto --strict",
@@ -73,7 +72,7 @@ def test_a_training_that_was_broken_off_is_resumed(run, tmp_path):
     words = ("--domain", "grid", "--model", "rgnn1", "--out", "out")
     assert "--t 1" in run(*words, code=130)[-1]
     (tmp_path / "broken").unlink()
-    assert run(*words)[2] == "train --resume out/runs/grid-rgnn1 --device auto"
+    assert run(*words)[1] == "train --resume out/runs/grid-rgnn1 --device auto"
 
 
 def test_public_and_fresh_problems_and_lama(run, tmp_path):
@@ -82,7 +81,7 @@ def test_public_and_fresh_problems_and_lama(run, tmp_path):
         "--shipped", "--domain", "gripper", "--domain", "grid", "--bench", "bench", "--fresh-seed", "7", "--lama"
     )
     assert "generate gripper --split test --seed 7 --out runs/paper/fresh-7/gripper" in stages
-    assert not any(line.startswith(("train", "label")) for line in stages)
+    assert not any(line.startswith("train") for line in stages)
     sets = {"suite": "runs/paper/suite", "public": "bench", "fresh-7": "runs/paper/fresh-7"}
     for name, folder in sets.items():
         records = f"--records runs/paper/results/{name}/gripper.jsonl"

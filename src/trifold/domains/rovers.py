@@ -14,7 +14,7 @@ A state holds the place, the store and the calibrated cameras of each rover; for
 it was reported; for each image, which rovers have it and whether it was reported. ``bound_states`` multiplies these:
 three rovers that can go to 8 waypoints each have 512 places, and each goal multiplies by 3 or more. Equipment, maps
 and modes are random, and so is that number: the training set redraws what exceeds ``max_states``, and joins many
-waypoints with few goals, and few with many. It has several problems of each size: few maps are learned by heart.
+waypoints with few goals, and few with many. It has several problems of each size: few maps would be learned by heart.
 """
 
 from __future__ import annotations
