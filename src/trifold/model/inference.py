@@ -28,7 +28,7 @@ def why_not_fused(config: ModelConfig, device: torch.device) -> str | None:
 
 @torch.no_grad()
 def fused_values(network: ValueNetwork, structures: Structures) -> Tensor:
-    """V of encoded structures by kernels: of an R-GNN in three TF32 products for one, which is as exact as float32.
+    """V of encoded structures by kernels: of an R-GNN in three products of float16 for one: as exact as float32.
 
     Structures beyond the reach of the kernels' indices are left to the reference. Shapes: → (structures,).
     """

@@ -22,8 +22,8 @@ SEGMENT = 16
 DIMENSIONS = (16, 32, 64, 128)
 """The sizes of embeddings that make tiles of tensor cores."""
 
-PRECISIONS = {"float32": "ieee", "split": "tf32x3", "mixed": "fp16"}
-"""Products in full precision, as three of TF32, or of float16 factors; sums are float32 anyway."""
+PRECISIONS = {"float32": "ieee", "split": "fp16x3", "mixed": "fp16"}
+"""Products in full precision, as three of float16, or of float16 factors; sums are float32 anyway."""
 
 
 def reaches(capacity: Capacity, dim: int) -> bool:

@@ -35,9 +35,20 @@ def _dot(a, b, PRECISION: tl.constexpr):  # type: ignore[no-untyped-def]
     """Factors are rounded to what is stored; the sum is float32."""
     if PRECISION == "fp16":
         product = tl.dot(a.to(tl.float16), b.to(tl.float16))
+    elif PRECISION == "fp16x3":
+        high_a, low_a = _halves(a)
+        high_b, low_b = _halves(b)
+        product = tl.dot(high_a, high_b) + tl.dot(low_a, high_b, tl.dot(high_a, low_b)) / 2048.0
     else:
         product = tl.dot(a, b, input_precision=PRECISION)
     return product
+
+
+@triton.jit
+def _halves(x):  # type: ignore[no-untyped-def]
+    """x in two float16 numbers, high + low / 2048: 22 bits, and as small as float16 reaches in either."""
+    high = tl.minimum(tl.maximum(x, -65504.0), 65504.0).to(tl.float16)
+    return high, ((x - high.to(tl.float32)) * 2048.0).to(tl.float16)
 
 
 @triton.jit
