@@ -60,7 +60,7 @@ def test_every_value_gets_its_share(whole: StateSpace) -> None:
 def test_the_initial_state_is_no_extra(whole: StateSpace) -> None:
     """It takes the place of another state of its value, so small values are not favoured."""
     for seed in range(5):
-        sample = sample_states(whole, 300, seed)
+        sample = sample_states(whole, 300, seed=seed)
         assert sample.listed == sample_states(whole, 300).listed
 
 
@@ -80,5 +80,43 @@ def test_what_is_small_stays_whole_and_samples_come_back_from_files(whole: State
 
 
 def test_samples_depend_on_the_seed_alone(whole: StateSpace) -> None:
-    first, again, other = (sample_states(whole, 50, seed) for seed in (3, 3, 4))
+    first, again, other = (sample_states(whole, 50, seed=seed) for seed in (3, 3, 4))
     assert first.indices.tolist() == again.indices.tolist() != other.indices.tolist()
+
+
+def ways(space: StateSpace) -> dict[int, int]:
+    """The length of a shortest way from the initial state to a goal through each state that is on one."""
+    steps, queue = {space.initial: 0}, [space.initial]
+    for state in queue:
+        for after in successors(space, state):
+            if after not in steps:
+                steps[after] = steps[state] + 1
+                queue.append(after)
+    return {state: g + int(space.distances[state]) for state, g in steps.items() if space.distances[state] >= 0}
+
+
+@pytest.mark.parametrize("detour", [0, 1, 2, 5])
+@pytest.mark.parametrize("keep", [30, None])
+def test_a_detour_bounds_the_ways_through_what_is_sampled(whole: StateSpace, keep: int | None, detour: int) -> None:
+    number = {atoms(whole, state): state for state in range(len(whole))}
+    length = ways(whole)
+    near = {state for state in length if length[state] <= whole.distances[whole.initial] + detour}
+    sample = sample_states(whole, keep, detour)
+    sampled = {number[atoms(sample, state)] for state in range(sample.listed)}
+    assert sampled <= near < set(range(len(whole))) and whole.initial in sampled
+    assert len(sampled) == len(near) if keep is None else len(sampled) <= keep
+    assert set(sample.distances[: sample.listed]) == {whole.distances[state] for state in near}
+
+
+def test_a_detour_to_everywhere_changes_nothing(whole: StateSpace) -> None:
+    assert sample_states(whole, None, 1000) is whole
+    for sample in (sample_states(whole, 50), sample_states(whole, 50, 1000)):
+        assert [atoms(sample, state) for state in range(len(sample))] == [
+            atoms(sample_states(whole, 50), state) for state in range(len(sample))
+        ]
+
+
+def test_dead_ends_beside_a_plan_are_kept_as_successors() -> None:
+    sample = sample_states(expand(ONE_WAY, TRAPS, 100), None, 0)
+    assert sample.distances[: sample.listed].tolist() == [2, 1, 0]
+    assert sample.distances[sample.listed :].tolist() == [-1] * 9

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trifold.commands.options import Json, Keep, MaxStates, Memory, Quiet, Timeout, Workers
+from trifold.commands.options import Detour, Json, Keep, MaxStates, Memory, Quiet, Timeout, Workers
 
 if TYPE_CHECKING:
     from trifold.data import Labelled, Summary
@@ -21,6 +21,7 @@ def label(
     place: Annotated[Path, typer.Argument(metavar="DIR", help="A folder as for `train`, or a suite of such folders.")],
     max_states: MaxStates = 10_000_000,
     keep: Keep = 200_000,
+    detour: Detour = None,
     timeout: Timeout = 300.0,
     memory: Memory = 4.0,
     workers: Workers = None,
@@ -35,7 +36,7 @@ def label(
     from trifold.data import LabelLimits, default_cache, find_splits, summarise_labels
     from trifold.data import label as label_problems
 
-    limits = LabelLimits(max_states, keep or None, timeout, memory)
+    limits = LabelLimits(max_states, keep or None, timeout, memory, detour)
     splits = find_splits(place)
     summaries = []
     try:

@@ -37,3 +37,9 @@ MaxStates = Annotated[int, typer.Option("--max-states", min=1, help="Leave out p
 Keep = Annotated[
     int, typer.Option("--keep", min=0, help="Of larger spaces sample so many states, evenly over V*; 0 keeps all.")
 ]
+Detour = Annotated[
+    int | None,
+    typer.Option(
+        "--detour", min=0, help="Keep only states on ways to a goal that are at most so much longer than the shortest."
+    ),
+]

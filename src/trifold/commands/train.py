@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trifold.commands.options import Device, Json, Keep, MaxStates, Memory, Quiet, Seed, Timeout, Workers
+from trifold.commands.options import Detour, Device, Json, Keep, MaxStates, Memory, Quiet, Seed, Timeout, Workers
 from trifold.errors import TrifoldError
 
 if TYPE_CHECKING:
@@ -123,6 +123,7 @@ def train(
     ] = Kernels.AUTO,
     max_states: MaxStates = 10_000_000,
     keep: Keep = 200_000,
+    detour: Detour = None,
     timeout: Timeout = 300.0,
     memory: Memory = 4.0,
     workers: Workers = None,
@@ -179,7 +180,7 @@ def train(
                     },
                     device=device,
                     workers=workers,
-                    limits=LabelLimits(max_states, keep or None, timeout, memory),
+                    limits=LabelLimits(max_states, keep or None, timeout, memory, detour),
                     watcher=watcher,
                 )
     except KeyboardInterrupt:

@@ -34,12 +34,14 @@ class LabelLimits:
     max_states  problems with more states are left out
     keep        of a larger space, so many states are sampled evenly over V*, and kept with their successors; None: all
     seconds, memory_gib
+    detour      sample only what is on a way to a goal that is at most so much longer than a shortest plan; None: all
     """
 
     max_states: int = 10_000_000
     keep: int | None = 200_000
     seconds: float | None = 300.0
     memory_gib: float | None = 4.0
+    detour: int | None = None
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,7 @@ def label(
                     "problem": problem_source,
                     "max_states": limits.max_states,
                     "keep": limits.keep,
+                    "detour": limits.detour,
                     "path": str(_space_file(entry)),
                 }
             )

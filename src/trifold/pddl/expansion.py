@@ -148,7 +148,7 @@ def _expand_with_pymimir(problem: Problem, max_states: int) -> StateSpace:
 def expand_to_file(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """What a child process does: expand a problem into a file, and return what is in it.
 
-    job     domain, problem: [text, name] of each; max_states; keep: how many to sample, or None; path of the file
+    job     domain, problem: [text, name] of each; max_states; keep and detour: what to sample; path of the file
     return  outcome: "labelled", "state limit" or "unsolvable"; message; and the counts if a file was written
     """
     try:
@@ -159,7 +159,7 @@ def expand_to_file(job: dict[str, Any], report: Callable[[dict[str, Any]], None]
         return {"outcome": "unsolvable", "message": error.message}
     solvable = space.distances[space.initial] >= 0
     dead_ends = int((space.distances < 0).sum())
-    kept = sample_states(space, job["keep"]) if job["keep"] else space
+    kept = sample_states(space, job["keep"], job["detour"]) if solvable else space
     if solvable:
         kept.save(job["path"])
     return {

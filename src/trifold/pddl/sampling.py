@@ -1,4 +1,4 @@
-"""A part of a state space that is too large to keep whole: states evenly over V*, with all their successors."""
+"""A part of a state space: states evenly over V*, or near the plans of the initial state, with all their successors."""
 
 from __future__ import annotations
 
@@ -10,21 +10,27 @@ from trifold.pddl.atoms import Integers
 from trifold.pddl.state_space import StateSpace
 
 
-def sample_states(space: StateSpace, keep: int, seed: int = 0) -> StateSpace:
-    """Keep ``keep`` states, as evenly over V* as they come, and the successors of each; a smaller space stays whole.
+def sample_states(space: StateSpace, keep: int | None, detour: int | None = None, seed: int = 0) -> StateSpace:
+    """Keep ``keep`` states, as evenly over V* as they come, and the successors of each; fewer states are all kept.
+
+    With a detour, only of the states on ways from the initial state to a goal that are at most so much longer than the
+    shortest: g(s) + V*(s) ≤ V*(s₀) + detour, where g is the distance from s₀. A policy that is any good meets these.
 
     Values with fewer states than their share are kept whole, dead ends count as one value, and the initial state is
     always kept. The sampled states come first, in their old order; the states that are there only as successors of
     others come after them, without transitions of their own: ``listed`` of the result says where they begin.
     """
-    if len(space) <= keep:
+    near = np.arange(len(space)) if detour is None else _near_plans(space, detour)
+    keep = len(near) if keep is None else keep
+    if len(space) <= min(keep, len(near)):
         return space
-    _, value, counts = np.unique(space.distances, return_inverse=True, return_counts=True)
-    shuffled = np.random.default_rng(seed).permutation(len(space))
-    shuffled = np.concatenate([[space.initial], shuffled[shuffled != space.initial]])
+    _, value, counts = np.unique(space.distances[near], return_inverse=True, return_counts=True)
+    shuffled = np.random.default_rng(seed).permutation(len(near))
+    first = np.searchsorted(near, space.initial)
+    shuffled = np.concatenate([[first], shuffled[shuffled != first]])
     order = shuffled[np.argsort(value[shuffled], kind="stable")]  # by value, at random within one
-    place = np.arange(len(space)) - np.repeat(np.cumsum(counts) - counts, counts)
-    sampled = np.sort(order[place < np.repeat(_shares(counts, keep), counts)])
+    place = np.arange(len(near)) - np.repeat(np.cumsum(counts) - counts, counts)
+    sampled = near[np.sort(order[place < np.repeat(_shares(counts, keep), counts)])]
 
     successors = space.targets[_rows(space.transition_offsets, sampled)]
     states = np.concatenate([sampled, np.setdiff1d(successors, sampled)])
@@ -42,6 +48,21 @@ def sample_states(space: StateSpace, keep: int, seed: int = 0) -> StateSpace:
         initial=int(number[space.initial]),
         listed=len(sampled),
     )
+
+
+def _near_plans(space: StateSpace, detour: int) -> Integers:
+    """The states on ways from the initial state to a goal that are at most so much longer than the shortest, sorted."""
+    far = space.distances[space.initial] + detour
+    length = np.where(space.distances < 0, far + 1, space.distances)  # and g(s) is added when s is met
+    met = np.zeros(len(space), bool)
+    met[space.initial] = True
+    layer = np.array([space.initial])
+    for g in range(1, far + 1):  # breadth first
+        after = np.unique(space.targets[_rows(space.transition_offsets, layer)])
+        layer = after[~met[after]]
+        met[layer] = True
+        length[layer] += g
+    return np.flatnonzero(met & (length <= far))
 
 
 def _shares(counts: Integers, keep: int) -> Integers:
