@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from unified_planning.io import PDDLReader
 
-from trifold.domains.grid import COPIES, generate, suite
+from trifold.domains.grid import generate, suite
 from trifold.pddl import expand, load_domain, load_problem
 
 DOMAIN = files("trifold.domains").joinpath("grid.pddl").read_text(encoding="utf-8")
 SPLITS = ("train", "validation", "test")
-SIZES = {"train": suite("train")[::COPIES], "validation": suite("validation"), "test": suite("test")}
+SIZES = {"train": suite("validation"), "validation": suite("validation"), "test": suite("test")}
 """The options of each split, every size once."""
 
 
@@ -159,12 +159,13 @@ def layout(options: dict[str, int | str]) -> tuple[int, ...]:
 
 def test_the_suite_has_the_sizes_asked_for() -> None:
     texts = {split: draw(split) for split in SPLITS}
-    assert [len(suite(split)) for split in SPLITS] == [804, 13, 20]
+    assert [len(suite(split)) for split in SPLITS] == [5832, 94, 20]
+    assert [size for size in SIZES["train"] if size not in suite("train")] == []
     for split in SPLITS:
         assert len(set(texts[split])) == len(texts[split])
     for split in ("train", "validation"):
         bounds = [bound_states(options) for options in SIZES[split]]
-        assert max(bounds) < 4_000_000 and sum(bounds) < 25_000_000  # spaces hold about a fifth of it
+        assert max(bounds) < 4_000_000 and sum(bounds) < 45_000_000  # spaces hold about a fifth of it
     layouts = {split: {layout(options) for options in SIZES[split]} for split in SPLITS}
     assert layouts["validation"] <= layouts["train"] and layouts["train"].isdisjoint(layouts["test"])
     assert min(bound_states(options) for options in SIZES["test"]) > 10_000_000
@@ -190,7 +191,7 @@ def test_training_covers_the_situations_of_the_docstring() -> None:
         }
         found |= {name for name, holds in situations.items() if holds}
     assert found == {
-        *[f"unlocks {count}" for count in range(5)],
+        *[f"unlocks {count}" for count in range(6)],
         *["two keys of a shape", "two locks of a shape", "useless key", "key in a lock", "open door", "loop"],
         *["key behind a lock", "several keys"],
     }

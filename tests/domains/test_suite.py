@@ -27,6 +27,8 @@ from trifold.domains.suite import (
     write_suite,
     write_texts,
 )
+from trifold.model import Model
+from trifold.shipped import shipped_models
 
 TEST_PROBLEMS = {
     "blocks-s": 17,
@@ -73,8 +75,18 @@ def test_every_domain_is_there_with_its_splits(suite: tuple[Path, dict[str, Any]
         counts = {split: len(list((suite[0] / name / split).iterdir())) for split in SPLITS}
         assert counts == {split: len(DOMAINS[name].suite(split)) for split in SPLITS}
         assert counts["test"] == tests
-        assert 20 <= counts["train"] <= 804 and 8 <= counts["validation"] <= 30
+        assert 20 <= counts["train"] <= 5832 and 8 <= counts["validation"] <= 94
         assert (suite[0] / name / "domain.pddl").read_text(encoding="utf-8") == domain_text(name)
+
+
+def test_models_in_the_box_are_trained_on_the_suite(suite: tuple[Path, dict[str, Any]]) -> None:
+    for name, file in shipped_models().items():
+        folder = suite[0] / name
+        digest = hashlib.sha256((folder / "domain.pddl").read_bytes())
+        for role, split in (("validation", "validation"), ("training", "train")):
+            for path in sorted((folder / split).iterdir()):
+                digest.update(f"\0{role}\0{hashlib.sha256(path.read_bytes()).hexdigest()}".encode())
+        assert Model.load(file).provenance["data"]["hash"] == digest.hexdigest(), name
 
 
 def test_no_problem_is_there_twice(suite: tuple[Path, dict[str, Any]]) -> None:

@@ -8,8 +8,8 @@ locked door; open doors beside locked ones; loops, where one of two doors will d
 large. Only unlocking cannot be undone, so a space holds all placements of the keys within reach: with c cells, k keys
 and l locks there are at most c · (cᵏ + k · cᵏ⁻¹) · 2ˡ states, and none is a dead end. Training keeps this below
 4 million, with few keys where the grid is large and many where it is small; most spaces hold less than half of it, as
-keys and doors are behind other doors. A layout is one graph to a network, which learns few of them by heart, so there
-are many problems of each size. Tests have other layouts, and more rooms, keys and locks.
+keys and doors are behind other doors. A layout is one graph to a network, which learns hundreds of them by heart, so
+there are thousands. Tests have other layouts, and more rooms, keys and locks.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ PICTURE = """\
       +-----+"""
 
 DRAWS = 20_000
-COPIES = 12
-"""So many problems of each size are trained on."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +81,14 @@ def generate(
 
 
 def suite(split: Literal["train", "validation", "test"]) -> list[dict[str, int | str]]:
-    """List the options of each problem of a split; validation has the sizes of training, tests are all larger."""
+    """List the options of each problem of a split; validation has each size of training once, tests have larger spaces."""
+    sizes = {
+        "train": [size for copies, sizes in TRAINING for size in sizes for _ in range(copies)],
+        "validation": [size for _, sizes in TRAINING for size in sizes],
+        "test": TESTS,
+    }
     options = ("rows", "columns", "side", "loops", "locks", "keys", "shapes", "unlocks")
-    copies = COPIES if split == "train" else 1
-    return [dict(zip(options, values, strict=True)) for values in SUITE[split] for _ in range(copies)]
+    return [dict(zip(options, size, strict=True)) for size in sizes[split]]
 
 
 def room_cells(rows: int, columns: int, side: int) -> list[Cell]:
@@ -190,116 +192,134 @@ def write_problem(name: str, instance: Instance, shapes: int) -> str:
     )
 
 
-# rows, columns, side, loops, locks, keys, shapes, unlocks
-SUITE: dict[str, list[tuple[int, int, int, int, int, int, int, int]]] = {
-    "train": [
-        (1, 1, 2, 0, 0, 3, 3, 0),
-        (1, 1, 3, 0, 0, 3, 3, 0),
-        (1, 1, 4, 0, 0, 1, 1, 0),
-        (1, 1, 6, 0, 0, 1, 1, 0),
-        # Corridors and mazes: many keys and locks on few cells.
-        (1, 2, 1, 0, 1, 5, 3, 1),
-        (1, 3, 1, 0, 2, 3, 3, 2),
-        (1, 3, 1, 0, 2, 4, 3, 1),
-        (1, 4, 1, 0, 3, 3, 3, 2),
-        (1, 4, 1, 0, 3, 3, 2, 3),
-        (1, 4, 1, 0, 3, 4, 4, 3),
-        (1, 5, 1, 0, 4, 3, 3, 4),
-        (2, 2, 1, 0, 3, 3, 3, 3),
-        (2, 2, 1, 1, 4, 3, 3, 2),
-        (2, 2, 1, 0, 2, 4, 4, 2),
-        (2, 3, 1, 0, 2, 2, 2, 1),
-        (2, 3, 1, 0, 4, 2, 2, 3),
-        (2, 3, 1, 1, 3, 2, 2, 2),
-        (2, 3, 1, 0, 3, 3, 3, 2),
-        (2, 3, 1, 1, 3, 3, 3, 1),
-        (3, 3, 1, 0, 2, 2, 2, 1),
-        (3, 3, 1, 0, 3, 2, 2, 2),
-        (3, 3, 1, 1, 3, 2, 1, 1),
-        # Rooms of 2 × 2.
-        (1, 2, 2, 0, 0, 2, 2, 0),
-        (1, 2, 2, 0, 1, 3, 3, 0),
-        (1, 2, 2, 0, 1, 3, 3, 1),
-        (2, 1, 2, 0, 1, 3, 2, 1),
-        (2, 1, 2, 0, 1, 3, 3, 1),
-        (1, 3, 2, 0, 1, 2, 2, 1),
-        (1, 3, 2, 0, 2, 2, 2, 1),
-        (1, 3, 2, 0, 2, 2, 2, 2),
-        (1, 3, 2, 0, 2, 3, 2, 2),
-        (1, 3, 2, 0, 2, 3, 3, 1),
-        (3, 1, 2, 0, 2, 2, 1, 2),
-        (3, 1, 2, 0, 2, 3, 3, 2),
-        (2, 2, 2, 0, 2, 2, 2, 1),
-        (2, 2, 2, 0, 3, 2, 2, 2),
-        (2, 2, 2, 0, 3, 2, 2, 3),
-        (2, 2, 2, 1, 3, 2, 2, 1),
-        (1, 4, 2, 0, 3, 2, 2, 2),
-        (2, 2, 2, 1, 4, 1, 1, 2),
-        (1, 5, 2, 0, 4, 1, 1, 2),
-        # Rooms of 3 × 3, and larger.
-        (1, 2, 3, 0, 1, 2, 2, 0),
-        (1, 2, 3, 0, 1, 2, 2, 1),
-        (2, 1, 3, 0, 1, 2, 1, 1),
-        (2, 1, 3, 0, 1, 3, 3, 1),
-        (1, 3, 3, 0, 2, 1, 1, 1),
-        (3, 1, 3, 0, 2, 1, 1, 2),
-        (1, 3, 3, 0, 2, 2, 2, 2),
-        (1, 4, 3, 0, 3, 1, 1, 2),
-        (1, 2, 4, 0, 1, 1, 1, 1),
-        (2, 1, 5, 0, 1, 1, 1, 1),
-        # More cells with few keys, and more keys and locks on as many cells as before.
-        (2, 2, 2, 0, 3, 3, 3, 2),
-        (2, 2, 2, 1, 4, 3, 2, 3),
-        (1, 4, 2, 0, 3, 3, 3, 3),
-        (2, 4, 2, 0, 3, 1, 1, 2),
-        (2, 4, 2, 1, 3, 2, 2, 2),
-        (2, 4, 2, 2, 4, 2, 2, 2),
-        (1, 7, 2, 0, 3, 1, 1, 1),
-        (1, 3, 4, 0, 2, 2, 2, 2),
-        (3, 3, 1, 0, 4, 3, 3, 3),
-        (3, 3, 1, 1, 5, 3, 3, 3),
-        (2, 4, 1, 0, 4, 3, 3, 3),
-        (2, 4, 1, 1, 5, 3, 3, 3),
-        (3, 4, 1, 0, 4, 2, 2, 2),
-        (3, 5, 1, 2, 3, 2, 2, 2),
-        (4, 5, 1, 1, 3, 1, 1, 1),
-        (4, 5, 1, 3, 4, 2, 2, 1),
-    ],
-    "validation": [
-        (1, 4, 1, 0, 3, 3, 3, 3),
-        (2, 2, 1, 0, 3, 4, 3, 2),
-        (2, 3, 1, 1, 4, 2, 2, 2),
-        (3, 3, 1, 0, 3, 2, 2, 2),
-        (2, 1, 2, 0, 1, 3, 3, 1),
-        (1, 3, 2, 0, 1, 3, 3, 1),
-        (3, 1, 2, 0, 2, 3, 3, 1),
-        (2, 2, 2, 0, 3, 2, 2, 2),
-        (2, 2, 2, 1, 3, 2, 2, 2),
-        (1, 2, 3, 0, 1, 2, 2, 1),
-        (3, 1, 3, 0, 2, 1, 1, 1),
-        (1, 3, 3, 0, 2, 2, 2, 2),
-        (1, 4, 3, 0, 3, 1, 1, 3),
-    ],
-    "test": [
-        (2, 2, 3, 0, 3, 3, 3, 1),
-        (2, 2, 3, 0, 3, 3, 3, 2),
-        (2, 2, 3, 0, 3, 4, 3, 3),
-        (2, 2, 3, 1, 4, 3, 3, 2),
-        (2, 2, 4, 0, 3, 4, 4, 3),
-        (2, 3, 2, 0, 5, 3, 3, 3),
-        (2, 3, 2, 1, 6, 4, 3, 3),
-        (2, 3, 3, 0, 5, 4, 4, 4),
-        (1, 6, 2, 0, 5, 4, 4, 4),
-        (1, 5, 3, 0, 4, 3, 3, 3),
-        (3, 3, 2, 0, 8, 3, 3, 3),
-        (3, 3, 2, 1, 9, 3, 3, 4),
-        (3, 3, 2, 1, 6, 4, 4, 3),
-        (3, 3, 2, 2, 8, 5, 4, 4),
-        (3, 3, 3, 0, 8, 3, 3, 3),
-        (3, 3, 3, 1, 9, 3, 3, 4),
-        (3, 3, 3, 1, 9, 5, 4, 5),
-        (4, 4, 1, 0, 5, 3, 3, 3),
-        (5, 5, 1, 0, 6, 4, 3, 3),
-        (5, 5, 1, 2, 8, 5, 4, 4),
-    ],
-}
+Size = tuple[int, int, int, int, int, int, int, int]
+"""Rows, columns, side, loops, locks, keys, shapes, unlocks."""
+FEW: list[Size] = [
+    (1, 1, 2, 0, 0, 3, 3, 0),
+    (1, 1, 3, 0, 0, 3, 3, 0),
+    (1, 1, 4, 0, 0, 1, 1, 0),
+    (1, 1, 6, 0, 0, 1, 1, 0),
+    (1, 2, 1, 0, 1, 5, 3, 1),
+    (1, 3, 1, 0, 2, 3, 3, 2),
+]
+MANY: list[Size] = [
+    # Corridors and mazes: many keys and locks on few cells.
+    (1, 3, 1, 0, 2, 4, 3, 1),
+    (1, 4, 1, 0, 3, 3, 3, 2),
+    (1, 4, 1, 0, 3, 3, 2, 3),
+    (1, 4, 1, 0, 3, 4, 4, 3),
+    (1, 5, 1, 0, 4, 3, 3, 4),
+    (2, 2, 1, 0, 3, 3, 3, 3),
+    (2, 2, 1, 1, 4, 3, 3, 2),
+    (2, 2, 1, 0, 2, 4, 4, 2),
+    (2, 3, 1, 0, 2, 2, 2, 1),
+    (2, 3, 1, 0, 4, 2, 2, 3),
+    (2, 3, 1, 1, 3, 2, 2, 2),
+    (2, 3, 1, 0, 3, 3, 3, 2),
+    (2, 3, 1, 1, 3, 3, 3, 1),
+    (3, 3, 1, 0, 2, 2, 2, 1),
+    (3, 3, 1, 0, 3, 2, 2, 2),
+    (3, 3, 1, 1, 3, 2, 1, 1),
+    # Rooms of 2 × 2.
+    (1, 2, 2, 0, 0, 2, 2, 0),
+    (1, 2, 2, 0, 1, 3, 3, 0),
+    (1, 2, 2, 0, 1, 3, 3, 1),
+    (2, 1, 2, 0, 1, 3, 2, 1),
+    (2, 1, 2, 0, 1, 3, 3, 1),
+    (1, 3, 2, 0, 1, 2, 2, 1),
+    (1, 3, 2, 0, 2, 2, 2, 1),
+    (1, 3, 2, 0, 2, 2, 2, 2),
+    (1, 3, 2, 0, 2, 3, 2, 2),
+    (1, 3, 2, 0, 2, 3, 3, 1),
+    (3, 1, 2, 0, 2, 2, 1, 2),
+    (3, 1, 2, 0, 2, 3, 3, 2),
+    (2, 2, 2, 0, 2, 2, 2, 1),
+    (2, 2, 2, 0, 3, 2, 2, 2),
+    (2, 2, 2, 0, 3, 2, 2, 3),
+    (2, 2, 2, 1, 3, 2, 2, 1),
+    (1, 4, 2, 0, 3, 2, 2, 2),
+    (2, 2, 2, 1, 4, 1, 1, 2),
+    (1, 5, 2, 0, 4, 1, 1, 2),
+    # Rooms of 3 × 3, and larger.
+    (1, 2, 3, 0, 1, 2, 2, 0),
+    (1, 2, 3, 0, 1, 2, 2, 1),
+    (2, 1, 3, 0, 1, 2, 1, 1),
+    (1, 3, 3, 0, 2, 1, 1, 1),
+    (3, 1, 3, 0, 2, 1, 1, 2),
+    (1, 3, 3, 0, 2, 2, 2, 2),
+    (1, 4, 3, 0, 3, 1, 1, 2),
+    (1, 2, 4, 0, 1, 1, 1, 1),
+    (2, 1, 5, 0, 1, 1, 1, 1),
+    # More cells with few keys.
+    (2, 4, 2, 0, 3, 1, 1, 2),
+    (1, 7, 2, 0, 3, 1, 1, 1),
+    (3, 4, 1, 0, 4, 2, 2, 2),
+    (4, 5, 1, 1, 3, 1, 1, 1),
+    # More locks, for one key or two, or on few cells.
+    (1, 6, 1, 0, 4, 3, 3, 3),
+    (1, 6, 1, 0, 5, 3, 3, 4),
+    (1, 6, 1, 0, 5, 2, 2, 4),
+    (1, 7, 1, 0, 5, 2, 2, 3),
+    (1, 8, 1, 0, 6, 2, 2, 5),
+    (2, 5, 1, 0, 5, 2, 2, 3),
+    (2, 5, 1, 1, 6, 2, 2, 3),
+    (3, 4, 1, 1, 6, 2, 2, 3),
+    (3, 4, 1, 0, 6, 2, 2, 4),
+    (3, 5, 1, 0, 6, 1, 1, 3),
+    (3, 6, 1, 1, 6, 1, 1, 2),
+    (4, 6, 1, 2, 6, 1, 1, 2),
+    (2, 4, 2, 1, 6, 1, 1, 3),
+    (2, 5, 2, 1, 6, 1, 1, 3),
+    (3, 4, 2, 1, 7, 1, 1, 3),
+    (2, 4, 3, 0, 5, 1, 1, 3),
+    (1, 7, 2, 0, 6, 1, 1, 4),
+    (1, 4, 2, 0, 3, 2, 2, 3),
+    (1, 5, 2, 0, 4, 2, 2, 3),
+    (1, 5, 2, 0, 4, 2, 2, 4),
+]
+LARGE: list[Size] = [
+    (1, 3, 4, 0, 2, 2, 2, 2),
+    (1, 4, 2, 0, 3, 3, 3, 3),
+    (2, 1, 3, 0, 1, 3, 3, 1),
+    (2, 2, 2, 0, 3, 3, 3, 2),
+    (2, 2, 2, 1, 4, 3, 2, 3),
+    (2, 4, 1, 0, 4, 3, 3, 3),
+    (2, 4, 1, 1, 5, 3, 3, 3),
+    (2, 4, 2, 1, 3, 2, 2, 2),
+    (2, 4, 2, 2, 4, 2, 2, 2),
+    (3, 3, 1, 0, 4, 3, 3, 3),
+    (3, 3, 1, 1, 5, 3, 3, 3),
+    (3, 5, 1, 2, 3, 2, 2, 2),
+    (4, 5, 1, 3, 4, 2, 2, 1),
+    (5, 6, 1, 2, 6, 1, 1, 2),
+    (3, 4, 2, 2, 9, 1, 1, 3),
+    (2, 4, 3, 1, 6, 1, 1, 2),
+    (1, 7, 2, 0, 6, 2, 2, 5),
+    (2, 4, 2, 0, 6, 2, 2, 4),
+    (1, 6, 1, 0, 4, 4, 4, 4),
+    (2, 2, 2, 0, 3, 3, 3, 3),
+]
+TRAINING = [(12, FEW), (80, MANY), (16, LARGE)]
+"""How many problems of which sizes are trained on: few where there are few, or where spaces are large."""
+TESTS: list[Size] = [
+    (2, 2, 3, 0, 3, 3, 3, 1),
+    (2, 2, 3, 0, 3, 3, 3, 2),
+    (2, 2, 3, 0, 3, 4, 3, 3),
+    (2, 2, 3, 1, 4, 3, 3, 2),
+    (2, 2, 4, 0, 3, 4, 4, 3),
+    (2, 3, 2, 0, 5, 3, 3, 3),
+    (2, 3, 2, 1, 6, 4, 3, 3),
+    (2, 3, 3, 0, 5, 4, 4, 4),
+    (1, 6, 2, 0, 5, 4, 4, 4),
+    (1, 5, 3, 0, 4, 3, 3, 3),
+    (3, 3, 2, 0, 8, 3, 3, 3),
+    (3, 3, 2, 1, 9, 3, 3, 4),
+    (3, 3, 2, 1, 6, 4, 4, 3),
+    (3, 3, 2, 2, 8, 5, 4, 4),
+    (3, 3, 3, 0, 8, 3, 3, 3),
+    (3, 3, 3, 1, 9, 3, 3, 4),
+    (3, 3, 3, 1, 9, 5, 4, 5),
+    (4, 4, 1, 0, 5, 3, 3, 3),
+    (5, 5, 1, 0, 6, 4, 3, 3),
+    (5, 5, 1, 2, 8, 5, 4, 4),
+]
