@@ -81,7 +81,7 @@ def generate(
 
 
 def suite(split: Literal["train", "validation", "test"]) -> list[dict[str, int | str]]:
-    """List the options of each problem of a split; validation has each size of training once, tests have larger spaces."""
+    """List the options of each problem of a split; validation has each size of training once, tests larger spaces."""
     sizes = {
         "train": [size for copies, sizes in TRAINING for size in sizes for _ in range(copies)],
         "validation": [size for _, sizes in TRAINING for size in sizes],
