@@ -147,9 +147,10 @@ def test_what_does_not_fit_is_refused():
         FusedRGNN(RGNN(relations, 24, 1), Capacity.of(relations, [4] * len(relations), 3))
 
 
+@pytest.mark.parametrize("precision", ["mixed", "split"])
 @pytest.mark.parametrize("hoist", [0, float("inf")])
-def test_what_float16_cannot_hold_stays_finite(hoist, monkeypatch):
-    """Weights that blow embeddings up: float32 holds them, and so must the mixed precision, outputs and gradients."""
+def test_what_float16_cannot_hold_stays_finite(hoist, precision, monkeypatch):
+    """Weights that blow embeddings up: float32 holds them, and so must float16, outputs and gradients."""
     monkeypatch.setattr("trifold.nn.layout.HOIST", hoist)
     structures = Pairs(1)(from_naive([(4, {("edge", (0, o)) for o in range(4)})])).to(DEVICE)
     union, relations = structures.disjoint_union(), senders(structures)
@@ -160,6 +161,6 @@ def test_what_float16_cannot_hold_stays_finite(hoist, monkeypatch):
             parameter.mul_(12.0)
     assert network(union).abs().max() > 65504
     capacity = Capacity.of(relations, [len(union.atoms(name)) for name, _ in relations], union.elements)
-    found = FusedRGNN(network, capacity, "mixed")(Layout.of(union, capacity))[: union.elements]
+    found = FusedRGNN(network, capacity, precision)(Layout.of(union, capacity))[: union.elements]
     assert found.isfinite().all()
     assert all(gradient.isfinite().all() for gradient in torch.autograd.grad(found.sum(), list(network.parameters())))

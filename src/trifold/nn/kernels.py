@@ -47,15 +47,21 @@ def _dot(a, b, PRECISION: tl.constexpr):  # type: ignore[no-untyped-def]
 @triton.jit
 def _halves(x):  # type: ignore[no-untyped-def]
     """x in two float16 numbers, high + low / 2048: 22 bits, and as small as float16 reaches in either."""
-    high = tl.minimum(tl.maximum(x, -65504.0), 65504.0).to(tl.float16)
-    return high, ((x - high.to(tl.float32)) * 2048.0).to(tl.float16)
+    high = _half(x)
+    return high, _half((x - high.to(tl.float32)) * 2048.0)
+
+
+@triton.jit
+def _half(x):  # type: ignore[no-untyped-def]
+    """x in float16: what that cannot hold becomes the largest that it can, not infinite."""
+    return tl.minimum(tl.maximum(x, -65504.0), 65504.0).to(tl.float16)
 
 
 @triton.jit
 def _stored(x, array):  # type: ignore[no-untyped-def]
-    """x as it is stored in an array: what float16 cannot hold becomes the largest that it can, not infinite."""
+    """x as it is stored in an array."""
     if array.dtype.element_ty == tl.float16:
-        x = tl.minimum(tl.maximum(x, -65504.0), 65504.0)
+        x = _half(x)
     return x.to(array.dtype.element_ty)
 
 
