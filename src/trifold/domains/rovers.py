@@ -4,7 +4,8 @@ A training set must cover goals of each kind, alone and together; maps that diff
 waypoints that it cannot enter, or must go around; goals that only one rover can achieve, and goals that several can;
 rovers without the needed equipment; soil and rock at one waypoint; full stores with samples left to take; samples
 that no goal asks for; starts from which the lander is seen, and starts from which it is not; cameras that must be
-calibrated at another waypoint than the image's, and again for a second image; modes that only one camera supports.
+calibrated at another waypoint than the image's, and again for a second image; modes that only one camera supports, and
+images that several rovers can take.
 
 As in the benchmark's files, a rover's map is a tree over pairs of waypoints that see each other, found breadth first
 with some pairs left out, so it need not hold all waypoints; and each rover can go where the lander is seen. So there
@@ -104,8 +105,24 @@ TRAINING = [
     (3, 7, 2, 2, 1, 0, 1, 1, 400_000),
     (3, 8, 2, 2, 0, 1, 0, 0, 400_000),
     (3, 8, 1, 1, 2, 0, 2, 2, 400_000),
+    # Many cameras: several rovers can take an image, and most samples are of no use.
+    (2, 3, 0, 0, 1, 0, 4, 2, 100_000),
+    (2, 4, 1, 0, 1, 2, 4, 1, 100_000),
+    (2, 5, 0, 1, 2, 0, 4, 2, 200_000),
+    (2, 6, 0, 0, 1, 3, 4, 2, 100_000),
+    (2, 7, 1, 1, 1, 0, 3, 2, 200_000),
+    (2, 8, 0, 0, 3, 0, 4, 2, 400_000),
+    (3, 3, 0, 0, 1, 1, 4, 1, 100_000),
+    (3, 4, 0, 0, 2, 0, 4, 2, 400_000),
+    (3, 4, 1, 1, 1, 0, 3, 1, 400_000),
+    (3, 5, 0, 1, 1, 0, 4, 2, 200_000),
+    (3, 6, 0, 0, 1, 2, 4, 2, 200_000),
+    (3, 6, 1, 0, 1, 0, 4, 1, 400_000),
+    (3, 7, 0, 0, 2, 0, 3, 2, 400_000),
+    (3, 8, 0, 0, 1, 0, 4, 2, 400_000),
+    (3, 8, 0, 1, 1, 0, 3, 1, 400_000),
 ]
-COPIES = 8
+COPIES = 12
 """So many problems of each size are trained on."""
 # Soil, rock, images, spare: from a few goals to as many as the benchmark's problems with so many waypoints have.
 TEST_GOALS = [(2, 2, 1, 2), (4, 3, 2, 4), (7, 6, 3, 4), (12, 9, 3, 6)]
