@@ -34,6 +34,15 @@ def test_a_suite_is_labelled_once_and_summed_up(tmp_path):
     assert "a/validation" in again.stdout and "1 state limit" in again.stdout
 
 
+def test_a_detour_keeps_less_and_says_how_far_it_goes(tmp_path):
+    write_problems(tmp_path, "grid", [1], 5, columns=1, side=3, locks=0, keys=1, shapes=1, unlocks=0)
+    (everything,), (near,) = (
+        json.loads(trifold("label", tmp_path, *words, "--json").stdout) for words in ((), ("--detour", 0))
+    )
+    assert near["states"] == everything["states"] == everything["kept"]
+    assert near["kept"] < everything["kept"] and near["largest_value"] < everything["largest_value"]
+
+
 def test_places_without_problems_are_errors(tmp_path):
     assert "no domain.pddl here" in trifold("label", tmp_path, code=2).stderr
     write_problems(tmp_path, "gripper", [], 0)

@@ -52,6 +52,13 @@ def test_json_and_quiet_give_the_result_alone(folder, trifold):
     assert json.loads(done.stdout)["steps"] == 2 and done.stderr == ""
 
 
+def test_a_detour_trains_on_less(folder, tmp_path, trifold):
+    for run, words in (("all", []), ("near", ["--detour", 0])):
+        trifold("train", folder, *TINY, "--encoder", "plain", "--steps", 1, "--run", run, *words)
+    everything, near = (json.loads((tmp_path / run / "data.json").read_text()) for run in ("all", "near"))
+    assert near["states"] < everything["states"] and near["hash"] == everything["hash"]
+
+
 def test_an_interrupted_run_says_how_to_go_on(folder, tmp_path, trifold):
     command = [sys.executable, "-m", "trifold", "train", str(folder), *TINY, "--steps", "100000", "--run", "run"]
     child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -108,12 +109,23 @@ def test_a_detour_bounds_the_ways_through_what_is_sampled(whole: StateSpace, kee
     assert set(sample.distances[: sample.listed]) == {whole.distances[state] for state in near}
 
 
-def test_a_detour_to_everywhere_changes_nothing(whole: StateSpace) -> None:
-    assert sample_states(whole, None, 1000) is whole
-    for sample in (sample_states(whole, 50), sample_states(whole, 50, 1000)):
-        assert [atoms(sample, state) for state in range(len(sample))] == [
-            atoms(sample_states(whole, 50), state) for state in range(len(sample))
-        ]
+@pytest.mark.parametrize("detour", [1000, 2**31 - 3, 10**30])
+def test_a_detour_to_everywhere_changes_nothing(whole: StateSpace, detour: int) -> None:
+    assert sample_states(whole, None, detour) is whole
+    plain, sample = sample_states(whole, 50), sample_states(whole, 50, detour)
+    assert [atoms(sample, state) for state in range(len(sample))] == [
+        atoms(plain, state) for state in range(len(plain))
+    ]
+
+
+def test_the_initial_state_is_kept_wherever_it_is_and_even_without_a_plan(whole: StateSpace) -> None:
+    for initial in (17, len(whole) - 1):
+        sample = sample_states(replace(whole, initial=initial), 30, 1)
+        assert sample.initial < sample.listed and atoms(sample, sample.initial) == atoms(whole, initial)
+    space = expand(ONE_WAY, TRAPS, 100)
+    trap = int(np.flatnonzero(space.distances < 0)[0])
+    sample = sample_states(replace(space, initial=trap), None, 3)
+    assert sample.distances.tolist() == [-1]
 
 
 def test_dead_ends_beside_a_plan_are_kept_as_successors() -> None:

@@ -40,6 +40,9 @@ Keep = Annotated[
 Detour = Annotated[
     int | None,
     typer.Option(
-        "--detour", min=0, help="Keep only states on ways to a goal that are at most so much longer than the shortest."
+        "--detour",
+        min=0,
+        help="Sample only states on ways from the initial state to a goal that are at most so much longer than the "
+        "shortest, and their successors.",
     ),
 ]

@@ -34,7 +34,8 @@ class LabelLimits:
     max_states  problems with more states are left out
     keep        of a larger space, so many states are sampled evenly over V*, and kept with their successors; None: all
     seconds, memory_gib
-    detour      sample only what is on a way to a goal that is at most so much longer than a shortest plan; None: all
+    detour      sample only what is on a way from the initial state to a goal that is at most so much longer than the
+                shortest; None: anything
     """
 
     max_states: int = 10_000_000

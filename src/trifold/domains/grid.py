@@ -9,7 +9,7 @@ large. Only unlocking cannot be undone, so a space holds all placements of the k
 and l locks there are at most c · (cᵏ + k · cᵏ⁻¹) · 2ˡ states, and none is a dead end. Training keeps this below
 4 million, with few keys where the grid is large and many where it is small; most spaces hold less than half of it, as
 keys and doors are behind other doors. A layout is one graph to a network, which learns hundreds of them by heart, so
-there are thousands. Tests have other layouts, and more rooms, keys and locks.
+there are thousands. Tests have other layouts, and larger spaces: many keys and locks on many cells.
 """
 
 from __future__ import annotations

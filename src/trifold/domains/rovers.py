@@ -105,7 +105,7 @@ TRAINING = [
     (3, 7, 2, 2, 1, 0, 1, 1, 400_000),
     (3, 8, 2, 2, 0, 1, 0, 0, 400_000),
     (3, 8, 1, 1, 2, 0, 2, 2, 400_000),
-    # Many cameras: several rovers can take an image, and most samples are of no use.
+    # Many cameras: several rovers can take an image.
     (2, 3, 0, 0, 1, 0, 4, 2, 100_000),
     (2, 4, 1, 0, 1, 2, 4, 1, 100_000),
     (2, 5, 0, 1, 2, 0, 4, 2, 200_000),

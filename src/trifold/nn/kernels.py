@@ -32,7 +32,7 @@ WEIGHTS = 9
 
 @triton.jit
 def _dot(a, b, PRECISION: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Factors are rounded to what is stored; the sum is float32."""
+    """Factors are rounded to float16, or to 22 bits, or taken as they are; the sum is float32."""
     if PRECISION == "fp16":
         product = tl.dot(a.to(tl.float16), b.to(tl.float16))
     elif PRECISION == "fp16x3":

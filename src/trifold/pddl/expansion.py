@@ -168,7 +168,7 @@ def expand_to_file(job: dict[str, Any], report: Callable[[dict[str, Any]], None]
         "states": len(space),
         "kept": len(kept),
         "dead_ends": dead_ends,
-        "max_distance": int(space.distances.max()),
+        "max_distance": int(kept.distances.max()),
     }
 
 

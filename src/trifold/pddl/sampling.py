@@ -51,18 +51,17 @@ def sample_states(space: StateSpace, keep: int | None, detour: int | None = None
 
 
 def _near_plans(space: StateSpace, detour: int) -> Integers:
-    """The states on ways from the initial state to a goal that are at most so much longer than the shortest, sorted."""
-    far = space.distances[space.initial] + detour
-    length = np.where(space.distances < 0, far + 1, space.distances)  # and g(s) is added when s is met
-    met = np.zeros(len(space), bool)
-    met[space.initial] = True
-    layer = np.array([space.initial])
-    for g in range(1, far + 1):  # breadth first
+    """The states on ways from the initial state, itself one, to a goal that are at most so much too long, sorted."""
+    longest = min(int(space.distances[space.initial]) + detour, 2 * len(space))  # which no shortest way exceeds
+    g = np.full(len(space), -1, np.int64)
+    layer, length = np.array([space.initial]), 0
+    while len(layer) and length <= longest:  # breadth first
+        g[layer] = length
         after = np.unique(space.targets[_rows(space.transition_offsets, layer)])
-        layer = after[~met[after]]
-        met[layer] = True
-        length[layer] += g
-    return np.flatnonzero(met & (length <= far))
+        layer, length = after[g[after] < 0], length + 1
+    near = (g >= 0) & (space.distances >= 0) & (g + space.distances <= longest)
+    near[space.initial] = True
+    return np.flatnonzero(near)
 
 
 def _shares(counts: Integers, keep: int) -> Integers:
