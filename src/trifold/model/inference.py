@@ -30,7 +30,7 @@ def why_not_fused(config: ModelConfig, device: torch.device) -> str | None:
 def fused_values(network: ValueNetwork, structures: Structures) -> Tensor:
     """V of encoded structures by kernels: of an R-GNN in three products of float16 for one, as exact as float32.
 
-    That is so for embeddings of up to 65,504, far beyond any that a trained network has; larger ones are cut to that.
+    Numbers beyond 65,504 are cut to that.
 
     Structures beyond the reach of the kernels' indices are left to the reference. Shapes: → (structures,).
     """

@@ -75,7 +75,7 @@ def _shares(counts: Integers, keep: int) -> Integers:
 
 def _rows(offsets: Integers, rows: Integers) -> Integers:
     """The positions of all entries of these rows of a CSR array, row by row."""
-    lengths = np.diff(offsets)[rows]
+    lengths = offsets[rows + 1] - offsets[rows]
     return np.repeat(offsets[rows] - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
 
 
