@@ -215,10 +215,10 @@ def test_a_seed_that_diverges_does_not_end_the_others(folder, tmp_path, monkeypa
         request.getfixturevalue("_in_turns")
     validate = loop._validate
 
-    def fail(model, found, settings, place, state):
+    def fail(model, optimizer, found, settings, place, state):
         if place.path.name == f"seed-{SEEDS[0]}" and state.step == 10:
             raise Diverged("training diverged")
-        return validate(model, found, settings, place, state)
+        return validate(model, optimizer, found, settings, place, state)
 
     class Notes(Watcher):
         failures: ClassVar[list] = []

@@ -65,12 +65,16 @@ def _eager(monkeypatch):
 
 
 @pytest.mark.usefixtures("_eager")
-@pytest.mark.parametrize(("save_seconds", "schedule"), [(-1.0, "constant"), (60.0, "cosine")])
-def test_a_resumed_run_ends_where_an_unbroken_one_ends(folder, tmp_path, monkeypatch, save_seconds, schedule):
-    """Bit for bit: weights, optimizer, best model and metrics, wherever it was broken off."""
+@pytest.mark.parametrize(
+    ("save_seconds", "schedule", "lost"), [(-1.0, "constant", 5.0), (60.0, "cosine", 5.0), (-1.0, "cosine", 0.0)]
+)
+def test_a_resumed_run_ends_where_an_unbroken_one_ends(folder, tmp_path, monkeypatch, save_seconds, schedule, lost):
+    """Bit for bit: weights, optimizer, best model and metrics, wherever it was broken off, and where it goes back."""
     monkeypatch.setattr(loop, "SAVE_SECONDS", save_seconds)
-    run_tiny(folder, tmp_path / "whole", schedule=schedule)
-    tiny = TINY | {"settings": TINY["settings"] | {"schedule": schedule}}
+    monkeypatch.setattr(loop, "LOST", lost)
+    run_tiny(folder, tmp_path / "whole", schedule=schedule, recover=True)
+    assert outcome(tmp_path / "whole")[1]["lapses"] == (0 if lost else 2)
+    tiny = TINY | {"settings": TINY["settings"] | {"schedule": schedule, "recover": True}}
     for at in (1, 3, 5, 7, 10, 11):
         run = tmp_path / f"broken-{at}"
         with pytest.raises(BrokenOff):
@@ -180,6 +184,37 @@ def test_an_end_that_is_passed_already_is_an_end(folder, tmp_path, monkeypatch):
 def test_a_training_that_diverges_says_so(folder, tmp_path):
     with pytest.raises(TrifoldError, match=r"training diverged.* at step \d+(.|\n)*learning rate below 1e\+18"):
         run_tiny(folder, tmp_path / "run", learning_rate=1e18)
+
+
+@pytest.mark.parametrize("save_seconds", [-1.0, 60.0])
+@pytest.mark.parametrize("blow", [1e3, math.nan])
+def test_weights_that_are_lost_are_those_of_the_least_loss_again(folder, tmp_path, monkeypatch, blow, save_seconds):
+    """And the training goes on from there, at half the rate and as an optimizer that has seen nothing."""
+    rates, taken, build, set_rate = [], [], loop.build_step, loop._set_rate
+
+    def build_bad_step(model, *data, **choice):
+        step = build(model, *data, **choice)
+
+        def bad_step(*batches):
+            taken.append([parameter.detach().clone() for parameter in model.network.parameters()])
+            loss = step(*batches)
+            if len(taken) == 7:
+                for parameter in model.network.parameters():
+                    parameter.data *= blow
+            return loss
+
+        return bad_step
+
+    monkeypatch.setattr(loop, "SAVE_SECONDS", save_seconds)
+    monkeypatch.setattr(loop, "build_step", build_bad_step)
+    monkeypatch.setattr(loop, "_set_rate", lambda optimizer, rate: (rates.append(rate), set_rate(optimizer, rate)))
+    result = run_tiny(folder, tmp_path / "run", recover=True, steps=13)
+    tensors, state, _, _, lines = outcome(tmp_path / "run")
+    assert state["lapses"] == 1 and result.validation_loss == state["best"] < math.inf
+    assert rates[:10] == pytest.approx([rates[0]] * 10) and rates[10:] == pytest.approx([rates[0] / 2] * 3)
+    assert all(torch.equal(*pair) for pair in zip(taken[5], taken[10], strict=True))  # those of the validation at 5
+    assert {value for name, value in tensors.items() if name.endswith(".step")} == {3.0}
+    assert [line["step"] for line in lines] == ([5, 10, 13] if math.isfinite(blow) else [5, 13])
 
 
 def test_weights_that_are_lost_are_not_saved(folder, tmp_path, monkeypatch):

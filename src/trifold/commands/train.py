@@ -105,6 +105,14 @@ def train(
         float | None,
         typer.Option("--clip", help="Scale a gradient with a larger norm down to this one. Not the paper's."),
     ] = None,
+    recover: Annotated[
+        bool | None,
+        typer.Option(
+            "--recover/--no-recover",
+            help="Where the loss blows up, go back to the best weights and halve the learning rate. Not the paper's; "
+            "fast does so.",
+        ),
+    ] = None,
     seed: Seed = 0,
     seeds: Annotated[
         int,
@@ -172,6 +180,7 @@ def train(
                         "learning_rate": learning_rate,
                         "schedule": schedule and schedule.value,
                         "clip": clip,
+                        "recover": recover,
                         "seed": seed,
                         "seeds": seeds,
                         "dead_ends": dead_ends.value,
@@ -292,6 +301,8 @@ def _show(quiet: bool) -> Iterator[Watcher | None]:
             facts = f"loss {progress.loss:.3f}"
             if progress.validation is not None:
                 facts += f"  validation {progress.validation:.3f} (best {progress.best:.3f})"
+            if progress.lapses:
+                facts += f"  back to the best {progress.lapses} ×, learning rate / {2**progress.lapses}"
             facts += f"  {progress.steps_per_second:.1f} steps/s  {_duration(progress.seconds_left)} left"
             name, seed = f"seed {progress.seed}", progress.seed
             if seed not in self.seeds:

@@ -24,6 +24,9 @@ SAVE_SECONDS = 60.0
 
 SHOW_SECONDS = 0.5
 
+LOST = 5.0
+"""A validation loss so many times the least one says that the weights are lost; where it is noise, that is far less."""
+
 VALIDATION_ROWS = 2**18
 """Messages that one layer may send at once when the validation loss is measured."""
 
@@ -32,7 +35,8 @@ VALIDATION_ROWS = 2**18
 class Progress:
     """What a display shows of a running training: the loss is a mean; validation and best are None before the first.
 
-    Speed and the time that is left are those of a watch on the wall, whatever else runs at the same time.
+    ``lapses`` is how often it has gone back to its best weights. Speed and the time that is left are those of a watch
+    on the wall, whatever else runs at the same time.
     """
 
     seed: int
@@ -41,6 +45,7 @@ class Progress:
     loss: float
     validation: float | None
     best: float | None
+    lapses: int
     steps_per_second: float
     seconds_left: float
 
@@ -82,7 +87,8 @@ def train_in_turns(
     while not done:
         if state.step < settings.steps:  # a run that ended before its first validation has only that to do
             part = max((state.step + 1) / (settings.steps + 1), state.seconds / limit)  # a time limit ends it, too
-            _set_rate(optimizer, learning_rate(settings.schedule, settings.learning_rate, part))
+            peak = settings.learning_rate * 0.5**state.lapses
+            _set_rate(optimizer, learning_rate(settings.schedule, peak, part))
             batch, following = following, sampler.draw(state.step + 1)
             total += take_step(batch, following)
             state = replace(state, step=state.step + 1, since=state.since + 1)
@@ -93,19 +99,21 @@ def train_in_turns(
         validates = done or state.step % settings.validate_every == 0
         if validates:
             found = validation_loss(model, held_out, kernels=fused)
-            state = _validate(model, found, settings, folder, replace(state, loss_sum=float(total)))
+            state = _validate(model, optimizer, found, settings, folder, replace(state, loss_sum=float(total)))
             total.zero_()
         if validates or now - saved > SAVE_SECONDS:
             saved, state = now, replace(state, loss_sum=float(total))
-            _check(state.loss_sum, state, settings, folder)
-            folder.save(model, optimizer, state)
+            if math.isfinite(state.loss_sum) or not _recovers(settings, state):
+                _check(state.loss_sum, state, settings, folder)
+                folder.save(model, optimizer, state)
         if done or now - shown > SHOW_SECONDS:
             shown, passed = now, max(now - began, 1e-9)
             speed = max(state.step - start.step, 1) / passed
             share = max(state.seconds - start.seconds, 1e-9) / passed  # of the time: others may take turns
             left = min((settings.steps - state.step) / speed, (limit - state.seconds) / share)
             mean = float(total) / state.since if state.since else state.loss
-            show(Progress(seed, state.step, settings.steps, mean, state.validation, state.best, speed, max(left, 0.0)))
+            losses = mean, state.validation, state.best
+            show(Progress(seed, state.step, settings.steps, *losses, state.lapses, speed, max(left, 0.0)))
         yield state
 
 
@@ -118,16 +126,41 @@ def _set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 
 
 def _validate(
-    model: Model, found: float, settings: Settings, folder: SeedFolder, state: TrainingState
+    model: Model,
+    optimizer: torch.optim.Optimizer,
+    found: float,
+    settings: Settings,
+    folder: SeedFolder,
+    state: TrainingState,
 ) -> TrainingState:
-    """Log the validation loss that was found, and keep the weights if it is the least so far."""
+    """Log the validation loss that was found; keep the weights if it is the least so far, go back if they are lost."""
     loss = state.loss_sum / max(state.since, 1)
-    _check(loss + found, state, settings, folder)
-    folder.log({"step": state.step, "loss": loss, "validation": found, "seconds": state.seconds})
+    is_lost = _recovers(settings, state) and not (loss < math.inf and found <= LOST * (state.best or 0.0))
+    if not is_lost:
+        _check(loss + found, state, settings, folder)
+    if math.isfinite(loss + found):
+        folder.log({"step": state.step, "loss": loss, "validation": found, "seconds": state.seconds})
+    if is_lost:
+        _go_back(model, optimizer, folder)
+        return replace(state, lapses=state.lapses + 1, since=0, loss_sum=0.0)
     if state.best is None or found < state.best:
         folder.save_best(model, {"step": state.step, "validation_loss": found, "seconds": state.seconds})
         state = replace(state, best=found)
     return replace(state, validation=found, loss=loss, since=0, loss_sum=0.0)
+
+
+def _recovers(settings: Settings, state: TrainingState) -> bool:
+    """Whether there are weights to go back to."""
+    return settings.recover and state.best is not None
+
+
+@torch.no_grad()
+def _go_back(model: Model, optimizer: torch.optim.Optimizer, folder: SeedFolder) -> None:
+    """Take the best weights, and forget the moments that led astray: in place, as a captured step reads them there."""
+    model.network.load_state_dict(Model.load(folder.best).network.state_dict())
+    for entries in optimizer.state.values():
+        for value in entries.values():
+            value.zero_()
 
 
 def _check(number: float, state: TrainingState, settings: Settings, folder: SeedFolder) -> None:

@@ -40,6 +40,7 @@ class TrainingState:
     best, validation  the least and the last validation loss
     loss              the mean training loss before the last validation
     since, loss_sum   the steps since then, and the sum of their losses
+    lapses            how often the weights were lost, and those of the least validation loss taken again
     """
 
     step: int = 0
@@ -49,6 +50,7 @@ class TrainingState:
     loss: float = 0.0
     since: int = 0
     loss_sum: float = 0.0
+    lapses: int = 0
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ class Settings:
     learning_rate      of Adam
     schedule           "constant", or "cosine": the rate rises for 2 % of the steps and falls to zero
     clip               the largest norm that a step's gradient may have; a larger one is scaled down to it
+    recover            where the loss blows up, go back to the best weights and go on at half the learning rate
     validate_every     steps between two looks at the validation loss
     validation_states  at most so many states are looked at then: a fixed sample, drawn with the seed
     dead_ends          "keep": with a target one above the largest V* of the data; "drop": leave them out
@@ -36,6 +37,7 @@ class Settings:
     learning_rate: float = 2e-4
     schedule: str = "constant"
     clip: float | None = None
+    recover: bool = False
     validate_every: int = 1_000
     validation_states: int = 2_000
     dead_ends: str = "keep"
@@ -95,7 +97,7 @@ PRESETS = {
     ),
     "fast": Preset(
         "the paper's network in minutes of one GPU: batch 64, a cosine schedule from 1e-3, 25,000 steps",
-        settings={"steps": 25_000, "batch": 64, "learning_rate": 1e-3, "schedule": "cosine"},
+        settings={"steps": 25_000, "batch": 64, "learning_rate": 1e-3, "schedule": "cosine", "recover": True},
         encoders={"compositions": {"dim": 32}},
     ),
     "small": Preset(
