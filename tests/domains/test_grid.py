@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from unified_planning.io import PDDLReader
 
-from trifold.domains.grid import generate, suite
+from trifold.domains.grid import draw_doors, draw_instance, generate, has_states, room_cells, suite, write_problem
 from trifold.pddl import expand, load_domain, load_problem
 
 DOMAIN = files("trifold.domains").joinpath("grid.pddl").read_text(encoding="utf-8")
@@ -79,13 +79,6 @@ def moves(route: list[str]) -> list[str]:
     return [f"(move {place} {near})" for place, near in pairwise(route)]
 
 
-def bound_states(options: dict[str, int | str]) -> int:
-    """The bound of the module's docstring."""
-    rows, columns, side, loops, locks, keys, _, _ = map(int, options.values())
-    cells = rows * columns * side**2 + rows * columns - 1 + loops
-    return cells * (cells**keys + keys * cells ** (keys - 1)) * 2**locks
-
-
 def test_the_domain_has_the_names_and_arities_of_the_public_file() -> None:
     assert DOMAIN.startswith("(define (domain grid)\n")
     domain = PDDLReader().parse_problem_string(DOMAIN)
@@ -133,11 +126,23 @@ def least_unlocks(text: str) -> int:
         seen |= layer
 
 
-def test_small_training_spaces_are_within_their_bound_and_have_no_dead_end() -> None:
+@pytest.mark.parametrize("seed", range(8))
+def test_states_are_counted_without_expanding_them(seed: int) -> None:
+    """With keys and doors out of reach, two keys of a shape, a loop, and keys that lie in a locked door."""
+    rng = random.Random(seed)
+    doors = draw_doors(rng, 2, 3, 1, 1)
+    instance = draw_instance(rng, [*room_cells(2, 3, 1), *doors], doors, locks=4, keys=3, shapes=2)
+    count = len(expand(DOMAIN, write_problem("drawn", instance, shapes=2), 1_000_000))
+    assert has_states(instance, count) and not has_states(instance, count - 1)
+
+
+def test_a_space_is_no_larger_than_asked_and_has_no_dead_end() -> None:
     for text, options in zip(draw("train"), SIZES["train"], strict=True):
-        if bound_states(options) < 15_000:
-            space = expand(DOMAIN, text, bound_states(options))
+        if len(load_problem(load_domain(DOMAIN), text).objects) < 20:
+            space = expand(DOMAIN, text, int(options["states"]))
             assert space.distances[space.initial] > 0 and np.all(space.distances >= 0)
+    with pytest.raises(ValueError, match="no such grid with 1 of 2 doors to unlock and at most 10 states was found"):
+        generate(random.Random(0), states=10)
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -161,15 +166,13 @@ def layout(options: dict[str, int | str]) -> tuple[int, ...]:
 
 def test_the_suite_has_the_sizes_asked_for() -> None:
     texts = {split: draw(split) for split in SPLITS}
-    assert [len(suite(split)) for split in SPLITS] == [5832, 94, 20]
-    assert SIZES["validation"] == SIZES["train"] and len(SIZES["train"]) == 94
+    assert [len(suite(split)) for split in SPLITS] == [5912, 149, 20]
+    assert SIZES["validation"] == SIZES["train"] and len(SIZES["train"]) == 149
     for split in SPLITS:
         assert len(set(texts[split])) == len(texts[split])
-    bounds = [bound_states(options) for options in SIZES["train"]]
-    assert max(bounds) < 4_000_000 and sum(bounds) < 45_000_000  # spaces hold about a sixth of it
+    assert all(0 < int(options["states"]) <= 4_000_000 for options in SIZES["train"])
     layouts = {split: {layout(options) for options in SIZES[split]} for split in SPLITS}
     assert layouts["train"].isdisjoint(layouts["test"])
-    assert min(bound_states(options) for options in SIZES["test"]) > 10_000_000
 
 
 def test_training_covers_the_situations_of_the_docstring() -> None:

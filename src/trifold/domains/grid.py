@@ -5,17 +5,18 @@ where asked for loops. Rooms of one cell make a maze. Some doors are locked, and
 training set must cover goals that need no key and ones that need several; a key behind the door of another key, so
 that the robot swaps keys; one key for two doors; two keys of one shape; keys that are of no use; keys that lie in a
 locked door; open doors beside locked ones; loops, where one of two doors will do; and few and many rooms, small and
-large. Only unlocking cannot be undone, so a space holds all placements of the keys within reach: with c cells, k keys
-and l locks there are at most c · (cᵏ + k · cᵏ⁻¹) · 2ˡ states, and none is a dead end. Training keeps this below
-4 million, with few keys where the grid is large and many where it is small; most spaces hold less than half of it, as
-keys and doors are behind other doors. A layout is one graph to a network, which learns hundreds of them by heart, so
-there are thousands. Tests have other layouts, and larger spaces: many keys and locks on many cells.
+large. Only unlocking cannot be undone, so a space holds all placements of the keys within reach, and no dead end: with
+c cells and k keys within reach there are c · (cᵏ + k · cᵏ⁻¹) states for each set of doors that can be unlocked. So
+training has few keys where the grid is large and many where it is small. Of grids as large as those of tests, with as
+many locks, it has those where most cells, or most keys, stay out of reach. A layout is one graph to a network, which
+learns hundreds of them by heart, so there are thousands. Tests have other layouts, and mostly larger spaces: many keys
+within reach on many cells.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -57,6 +58,7 @@ def generate(
     keys: int = 3,
     shapes: int = 3,
     unlocks: int = 1,
+    states: int = 0,
 ) -> str:
     """Generate a problem that is solvable and not solved at the start.
 
@@ -65,6 +67,7 @@ def generate(
     locks                how many doors are locked, each with the shape of a key
     keys, shapes         each shape has a key, and some several where there are more keys
     unlocks              the least number of doors that a plan unlocks
+    states               how many states there may be at most; any number if 0
     """
     if min(rows, columns, side) < 1:
         raise ValueError(f"rows, columns and side must be positive, not {rows}, {columns} and {side}")
@@ -72,23 +75,29 @@ def generate(
         raise ValueError(f"shapes must be from 1 to the {keys} keys, so that each has one, not {shapes}")
     if not 0 <= unlocks <= locks:
         raise ValueError(f"unlocks must be from 0 to the {locks} locks, not {unlocks}")
+    rooms = room_cells(rows, columns, side)
     for _ in range(DRAWS):
         doors = draw_doors(rng, rows, columns, side, loops)
-        instance = draw_instance(rng, [*room_cells(rows, columns, side), *doors], doors, locks, keys, shapes)
-        if least_unlocks(instance) == unlocks:
+        instance = draw_instance(rng, [*rooms, *doors], doors, locks, keys, shapes)
+        if least_unlocks(instance) == unlocks and (not states or has_states(instance, states)):
             return write_problem(f"grid-{rows}x{columns}-{side}-{keys}keys-{locks}locks-{unlocks}", instance, shapes)
-    raise ValueError(f"no such grid with {unlocks} of {locks} doors to unlock was found: change these numbers")
+    few = f" and at most {states} states" if states else ""
+    raise ValueError(f"no such grid with {unlocks} of {locks} doors to unlock{few} was found: change these numbers")
 
 
 def suite(split: Literal["train", "validation", "test"]) -> list[dict[str, int | str]]:
-    """List the options of each problem of a split; validation has each size of training once, tests larger spaces."""
-    sizes = {
-        "train": [size for copies, sizes in TRAINING for size in sizes for _ in range(copies)],
-        "validation": [size for _, sizes in TRAINING for size in sizes],
-        "test": TESTS,
-    }
-    options = ("rows", "columns", "side", "loops", "locks", "keys", "shapes", "unlocks")
-    return [dict(zip(options, size, strict=True)) for size in sizes[split]]
+    """List the options of each problem of a split; validation has each size of training once."""
+    if split == "test":
+        sizes = [(*size, 0) for size in TESTS]
+    else:
+        sizes = [
+            (*size, states)
+            for copies, states, group in TRAINING
+            for size in group
+            for _ in range(copies if split == "train" else 1)
+        ]
+    options = ("rows", "columns", "side", "loops", "locks", "keys", "shapes", "unlocks", "states")
+    return [dict(zip(options, size, strict=True)) for size in sizes]
 
 
 def room_cells(rows: int, columns: int, side: int) -> list[Cell]:
@@ -106,14 +115,17 @@ def draw_doors(rng: random.Random, rows: int, columns: int, side: int, loops: in
     if not 0 <= loops <= spare:
         raise ValueError(f"{rows} × {columns} rooms can have 0 to {spare} loops, not {loops}")
     rng.shuffle(walls)
-    group = {room: room for room in grid_cells(columns, rows)}
+    group = {room: {room} for room in grid_cells(columns, rows)}
     doors = []
     for first, second in walls:
-        if group[first] == group[second]:
+        if group[first] is group[second]:
             if loops == 0:
                 continue
             loops -= 1
-        group = {room: group[first] if old == group[second] else old for room, old in group.items()}
+        else:
+            group[first] |= group[second]
+            for room in group[second]:
+                group[room] = group[first]
         (x, y), along = first, rng.randrange(side)
         is_beside = second == (x + 1, y)
         doors.append((x * step + side, y * step + along) if is_beside else (x * step + along, y * step + side))
@@ -136,24 +148,44 @@ def draw_instance(
 
 
 def least_unlocks(instance: Instance) -> int | None:
-    """Count the doors that every plan must unlock, by breadth-first search over sets of unlocked doors.
+    """Count the doors that every plan must unlock; None if there is no plan."""
+    for unlocked, region in unlockable(instance):
+        if instance.goal in region:
+            return len(unlocked)
+    return None
+
+
+def has_states(instance: Instance, most: int) -> bool:
+    """Whether the problem has at most so many states: a key within reach can be put down wherever the robot can be."""
+    count = 0
+    for _, region in unlockable(instance):
+        cells, keys = len(region), sum(place in region for place, _ in instance.keys)
+        count += cells ** (keys + 1) + keys * cells**keys  # no key is held, or one of them
+        if count > most:
+            return False
+    return True
+
+
+def unlockable(instance: Instance) -> Iterator[tuple[frozenset[Cell], set[Cell]]]:
+    """Search the sets of doors that can be unlocked, the smallest first, each with the cells that are then in reach.
 
     A key within reach can be taken to any door within reach, whatever was done before, so what can be unlocked next
-    depends only on what is unlocked. None if there is no plan.
+    depends only on what is unlocked.
     """
-    layer, count = {frozenset[Cell]()}, 0
+    free = set(instance.cells) - instance.locks.keys()
+    opened: dict[Cell, set[Cell]] = {}  # a door, and what it leads to through free cells
+    layer = {frozenset[Cell](): reach(instance.robot, free)}
     while layer:
-        after = set()
-        for unlocked in layer:
-            region = reach(instance.robot, set(instance.cells) - (instance.locks.keys() - unlocked))
-            if instance.goal in region:
-                return count
+        after = {}
+        for unlocked, region in layer.items():
+            yield unlocked, region
             shapes = {shape for place, shape in instance.keys if place in region}
-            for door in instance.locks.keys() - unlocked:
-                if instance.locks[door] in shapes and not region.isdisjoint(neighbours(door)):
-                    after.add(unlocked | {door})
-        layer, count = after, count + 1
-    return None
+            for door, shape in instance.locks.items():
+                if shape in shapes and door not in unlocked and not region.isdisjoint(neighbours(door)):
+                    if door not in opened:
+                        opened[door] = reach(door, free)
+                    after[unlocked | {door}] = region | opened[door]
+        layer = after
 
 
 def reach(start: Cell, free: Container[Cell]) -> set[Cell]:
@@ -299,8 +331,75 @@ LARGE: list[Size] = [
     (1, 6, 1, 0, 4, 4, 4, 4),
     (2, 2, 2, 0, 3, 3, 3, 3),
 ]
-TRAINING = [(12, FEW), (80, MANY), (16, LARGE)]
-"""How many problems of which sizes are trained on: few where there are few, or where spaces are large."""
+CONFINED: list[Size] = [
+    # Many cells and locks: the robot gets around in a part of them.
+    (2, 4, 2, 0, 7, 2, 2, 3),
+    (2, 4, 2, 0, 7, 2, 2, 4),
+    (2, 4, 2, 0, 7, 3, 3, 3),
+    (2, 4, 2, 1, 8, 2, 2, 3),
+    (2, 4, 2, 1, 8, 3, 3, 2),
+    (2, 4, 2, 1, 8, 3, 3, 3),
+    (2, 4, 2, 0, 5, 3, 3, 2),
+    (2, 4, 2, 1, 6, 4, 4, 2),
+    (2, 5, 2, 0, 6, 2, 2, 2),
+    (2, 5, 2, 0, 8, 2, 2, 3),
+    (2, 5, 2, 1, 9, 3, 3, 3),
+    (3, 4, 2, 0, 8, 2, 2, 3),
+    (3, 4, 2, 0, 8, 3, 3, 2),
+    (3, 4, 2, 0, 8, 4, 4, 3),
+    (3, 4, 2, 0, 11, 2, 2, 3),
+    (3, 4, 2, 1, 9, 3, 3, 3),
+    (3, 4, 2, 2, 10, 3, 3, 2),
+    (2, 4, 3, 0, 6, 2, 2, 2),
+    (2, 4, 3, 0, 7, 2, 2, 3),
+    (2, 4, 3, 1, 7, 3, 3, 2),
+    (2, 4, 3, 0, 6, 3, 3, 3),
+    (1, 4, 3, 0, 3, 2, 2, 2),
+    (1, 4, 3, 0, 3, 2, 2, 3),
+    (1, 7, 2, 0, 6, 2, 2, 4),
+    (1, 7, 3, 0, 6, 2, 2, 3),
+    # The same in mazes.
+    (3, 3, 1, 0, 8, 3, 3, 3),
+    (3, 3, 1, 0, 8, 4, 4, 3),
+    (3, 3, 1, 0, 8, 4, 4, 4),
+    (3, 3, 1, 1, 9, 3, 3, 4),
+    (3, 3, 1, 1, 9, 5, 4, 4),
+    (3, 3, 1, 2, 8, 4, 4, 3),
+    (2, 3, 1, 0, 5, 4, 4, 4),
+    (2, 4, 1, 0, 7, 3, 3, 4),
+    (2, 4, 1, 1, 8, 4, 4, 4),
+    (2, 5, 1, 0, 7, 3, 3, 3),
+    (3, 4, 1, 0, 8, 3, 3, 3),
+    (3, 4, 1, 1, 9, 3, 3, 4),
+    (3, 5, 1, 0, 6, 2, 2, 3),
+    (3, 5, 1, 0, 6, 3, 3, 3),
+    (3, 5, 1, 2, 9, 3, 3, 3),
+    (4, 5, 1, 0, 6, 2, 2, 3),
+    (4, 6, 1, 0, 6, 2, 2, 2),
+    (5, 6, 1, 2, 8, 2, 2, 2),
+]
+SPACIOUS: list[Size] = [
+    (2, 4, 2, 1, 8, 2, 2, 4),
+    (2, 5, 2, 0, 8, 2, 2, 4),
+    (3, 4, 2, 0, 8, 2, 2, 2),
+    (1, 5, 2, 0, 4, 3, 3, 3),
+    (1, 5, 2, 0, 4, 3, 3, 4),
+    (1, 4, 4, 0, 3, 2, 2, 3),
+    (1, 7, 3, 0, 6, 2, 2, 4),
+    (3, 3, 1, 0, 8, 3, 3, 4),
+    (3, 3, 1, 1, 9, 3, 3, 3),
+    (2, 3, 1, 1, 6, 4, 3, 3),
+    (2, 5, 1, 0, 7, 3, 3, 4),
+    (4, 6, 1, 0, 6, 2, 2, 3),
+]
+TRAINING = [
+    (12, 4_000_000, FEW),
+    (48, 4_000_000, MANY),
+    (16, 4_000_000, LARGE),
+    (48, 400_000, CONFINED),
+    (16, 1_500_000, SPACIOUS),
+]
+"""How many problems, with how many states at most, are trained on of which sizes."""
 TESTS: list[Size] = [
     (2, 2, 3, 0, 3, 3, 3, 1),
     (2, 2, 3, 0, 3, 3, 3, 2),
