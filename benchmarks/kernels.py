@@ -122,8 +122,8 @@ def gradient_errors(model: Model, data: Dataset, batch: int) -> dict[str, float]
 def wall_over_kernels(model: Model, data: Dataset, settings: Settings) -> dict[str, float]:
     """Milliseconds of wall time and of kernels a step, over 1,000 steps as ``training.loop`` takes them."""
     optimizer = build_optimizer(model.network, settings.learning_rate, fused=True)
-    step = build_step(model, optimizer, data, settings.batch, fused=True)
-    sampler = BalancedSampler(data.targets, settings.batch, 0, data.weights)
+    sampler = BalancedSampler(data.targets, settings.batch, 0, data.weights, settings.balance)
+    step = build_step(model, optimizer, data, sampler, fused=True)
     total = torch.zeros((), dtype=torch.float64, device="cuda")
 
     def train(first: int, steps: int) -> None:

@@ -38,15 +38,17 @@ def test_kernels_are_refused_on_a_cpu_with_the_reason(folder, tmp_path):
         train(folder, tmp_path / "other", preset="small", settings={"kernels": "magic"}, device="cpu")
 
 
-def test_balanced_batches_fit_where_large_values_belong_to_large_states():
-    """Many small states with small V*, few large ones with large V*: each batch has as many of both."""
+@pytest.mark.parametrize("balance", [0.3, 1.0])
+def test_batches_fit_where_large_values_belong_to_large_states(balance):
+    """Many small states with small V*, few large ones with large V*: balanced, each batch has as many of both."""
     targets = torch.arange(64).repeat_interleave(torch.tensor([1000] * 32 + [3] * 32)).float()
     sizes = torch.stack([1 + targets.double(), (1 + targets.double()) ** 2])
-    most = torch.tensor(likely_sizes(sizes, targets, torch.ones_like(targets), 16))
-    sampler = BalancedSampler(targets, 16, 0)
+    sampler = BalancedSampler(targets, 16, 0, balance=balance)
+    most = torch.tensor(likely_sizes(sizes, sampler.shares, 16))
     drawn = torch.stack([sizes[:, sampler.draw(step)].sum(1) for step in range(300)])
     assert (drawn <= most).all() and (drawn.max(0).values > most / 4).all()
-    assert (drawn.mean(0) > 16 * sizes.mean(1) * 1.5).all()  # a mean over states would be too small
+    if balance == 1:
+        assert (drawn.mean(0) > 16 * sizes.mean(1) * 1.5).all()  # a mean over states would be too small
 
 
 def test_an_edge_transformer_is_fused_on_cuda_whatever_its_size_and_where_its_data_lies():
@@ -75,7 +77,7 @@ def test_an_edge_transformer_steps_by_its_attention_kernel(monkeypatch):
     for fused, attended in ((True, 2 * 2), (False, 0)):
         model = Model.fresh(config, space.table.signature, domain, data.atom_counts, 0).to(device)
         optimizer = torch.optim.SGD(model.network.parameters(), lr=0.1)
-        step = build_step(model, optimizer, data, 3, fused=fused)
+        step = build_step(model, optimizer, data, BalancedSampler(data.targets, 3, 0), fused=fused)
         calls.clear()
         for batch in (torch.tensor([0, 1, 2]), torch.tensor([3, 4, 5])):
             step(batch, batch)
@@ -152,8 +154,8 @@ def test_a_captured_step_has_the_gradients_of_its_batch(folder, hoist, monkeypat
     data = Dataset.build(spaces, config.build_encoder(), dead_end_target=None, device="cuda")
     model = Model.fresh(config, spaces[0].table.signature, "", data.atom_counts, 0).to("cuda")
     optimizer = build_optimizer(model.network, 0.0, fused=True)
-    step = capture_step(model, optimizer, data.structures, data.targets, data.weights, 8, "float32")
     sampler = BalancedSampler(data.targets, 8, 0)
+    step = capture_step(model, optimizer, data.structures, data.targets, sampler.shares, 8, "float32")
     parameters = list(model.network.parameters())
     for number in range(4):
         loss = step(sampler.draw(number), sampler.draw(number + 1))

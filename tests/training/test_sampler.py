@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,9 +21,30 @@ def test_as_many_distinct_values_as_possible(values, batch, seed, step):
     assert int(counts.max() - counts.min()) <= 1
 
 
-@given(targets, st.integers(1, 20), st.integers(0, 1000), st.integers(0, 10**6))
-def test_the_same_seed_and_step_draw_the_same_batch(values, batch, seed, step):
-    first, second = (BalancedSampler(values, batch, seed) for _ in range(2))
+@given(targets, st.integers(1, 20), st.integers(0, 1000), st.integers(0, 10**6), st.sampled_from([0.0, 0.5, 0.9]))
+def test_less_balance_draws_values_as_often_as_their_states_say(values, batch, seed, step, balance):
+    """Up to one in each batch: n^(1 − balance) for n states."""
+    drawn = values[BalancedSampler(values, batch, seed, balance=balance).draw(step)]
+    found, counts = torch.unique(values, return_counts=True)
+    chances = counts ** (1 - balance)
+    expected = batch * chances / chances.sum()
+    assert len(drawn) == batch
+    assert all(abs(int((drawn == value).sum()) - share) < 1.001 for value, share in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("balance", [0.0, 0.4, 1.0])
+def test_shares_are_those_of_what_is_drawn(balance):
+    values, weights = torch.tensor([0.0, 2.0, 2.0, 5.0, 2.0]), torch.tensor([1, 1, 5, 3, 2])
+    sampler = BalancedSampler(values, 4, 0, weights, balance)
+    drawn = torch.cat([sampler.draw(step) for step in range(5_000)])
+    torch.testing.assert_close(torch.bincount(drawn) / len(drawn), sampler.shares.float(), rtol=0, atol=0.01)
+    if balance == 0:
+        torch.testing.assert_close(sampler.shares, weights.double() / 12)
+
+
+@given(targets, st.integers(1, 20), st.integers(0, 1000), st.integers(0, 10**6), st.sampled_from([0.5, 1.0]))
+def test_the_same_seed_and_step_draw_the_same_batch(values, batch, seed, step, balance):
+    first, second = (BalancedSampler(values, batch, seed, balance=balance) for _ in range(2))
     first.draw(step + 1)
     assert torch.equal(first.draw(step), second.draw(step))
 

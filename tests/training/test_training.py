@@ -318,6 +318,7 @@ def test_nothing_is_left_of_a_run_that_could_not_begin(tmp_path):
         ({"steps": 0}, "steps must be positive"),
         ({"minutes": -1}, "minutes must be"),
         ({"clip": 0}, "clip must be"),
+        ({"balance": 1.5}, "balance lies between 0 and 1, not at 1.5"),
         ({"seed": -1}, "a seed lies"),
         ({"schedule": "magic"}, "schedules are constant, cosine"),
     ],
@@ -338,7 +339,7 @@ def test_a_gradient_beyond_the_clip_is_scaled_down_to_it():
 
     def gradient(clip):
         optimizer = torch.optim.SGD(network.parameters(), lr=0.0)
-        step = build_step(SimpleNamespace(network=network), optimizer, Data(), 2, fused=False, clip=clip)
+        step = build_step(SimpleNamespace(network=network), optimizer, Data(), None, fused=False, clip=clip)
         step(torch.tensor([2, 4]), torch.tensor([0, 0]))
         return float(network.weight.grad)
 

@@ -68,7 +68,7 @@ def time_encoding(bench: Bench, encoder: Encoder, plain: Structures) -> Row:
 
 def time_batching(bench: Bench, data: Dataset, batch: int, seed: int) -> Row:
     """Gather the encoded structures of a batch."""
-    batches = draw_batches(data, batch, seed)
+    batches = draw_batches(BalancedSampler(data.targets, batch, seed))
     moved = 2 * sum(data.take(indices)[0].nbytes for indices in batches) / len(batches)
     turn = cycle(batches)
     timing = bench.time(lambda: data.take(next(turn)))
@@ -77,7 +77,8 @@ def time_batching(bench: Bench, data: Dataset, batch: int, seed: int) -> Row:
 
 def time_training(bench: Bench, model: Model, data: Dataset, batch: int, seed: int) -> list[Row]:
     """Whole training steps, batching and optimizer included: by kernels where they run, and by the reference."""
-    batches = draw_batches(data, batch, seed)
+    sampler = BalancedSampler(data.targets, batch, seed)
+    batches = draw_batches(sampler)
     structures, _ = data.take(torch.cat(batches))
     as_written, hoisted = (
         count_work(model.network, structures, hoisted=hoisted).share(len(batches)) for hoisted in (False, True)
@@ -88,7 +89,7 @@ def time_training(bench: Bench, model: Model, data: Dataset, batch: int, seed: i
         fresh = Model.fresh(model.config, model.signature, model.domain_text, model.training_atoms, seed)
         network = fresh.to(bench.machine.device).network.train()
         optimizer = build_optimizer(network, Settings().learning_rate, fused=fused)
-        step, turn = build_step(fresh, optimizer, data, batch, fused=fused), cycle(pairwise([*batches, batches[0]]))
+        step, turn = build_step(fresh, optimizer, data, sampler, fused=fused), cycle(pairwise([*batches, batches[0]]))
         timing = bench.time(lambda: step(*next(turn)))
         mixed = fused and model.config.network == "rgnn"  # an Edge Transformer's products stay in full precision
         floor = partial(
@@ -103,7 +104,6 @@ def time_training(bench: Bench, model: Model, data: Dataset, batch: int, seed: i
     return [replace(measure("fused"), against=("reference", reference.timing)), reference]
 
 
-def draw_batches(data: Dataset, batch: int, seed: int) -> list[Tensor]:
+def draw_batches(sampler: BalancedSampler) -> list[Tensor]:
     """The states of the first batches, drawn as training draws them."""
-    sampler = BalancedSampler(data.targets, batch, seed)
     return [sampler.draw(step) for step in range(BATCHES)]

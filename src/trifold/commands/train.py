@@ -97,6 +97,14 @@ def train(
     steps: Annotated[int | None, typer.Option("--steps", help="Optimizer steps.")] = None,
     minutes: Annotated[float | None, typer.Option("--minutes", help="Train each model at most so long.")] = None,
     batch: Annotated[int | None, typer.Option("--batch", help="States in a mini-batch.")] = None,
+    balance: Annotated[
+        float | None,
+        typer.Option(
+            "--balance",
+            help="1, the paper's: every V* is drawn equally often; 0: every state; in between: a V* of n states in "
+            "proportion to n^(1 - balance).",
+        ),
+    ] = None,
     learning_rate: Annotated[float | None, typer.Option("--learning-rate", help="Adam's learning rate.")] = None,
     schedule: Annotated[
         Schedule | None, typer.Option("--schedule", help="cosine: the rate rises, then falls to zero. Not the paper's.")
@@ -177,6 +185,7 @@ def train(
                         "steps": steps,
                         "minutes": minutes,
                         "batch": batch,
+                        "balance": balance,
                         "learning_rate": learning_rate,
                         "schedule": schedule and schedule.value,
                         "clip": clip,

@@ -17,20 +17,16 @@ SPREAD = 8
 """So many standard deviations above its mean a batch may hold; a batch beyond takes the reference's step."""
 
 
-def likely_sizes(sizes: Tensor, targets: Tensor, weights: Tensor, batch: int) -> list[int]:
-    """How much balanced batches hold of each thing, but for a few in a million: an upper bound.
+def likely_sizes(sizes: Tensor, shares: Tensor, batch: int) -> list[int]:
+    """How much batches hold of each thing, but for a few in a million: an upper bound.
 
-    Every V* is drawn equally often, and within one a state by its weight. Large V* belong to large states, so a mean
-    over all states would be far too small.
+    Given the share of each state in what is drawn. Large V* belong to large states, which are drawn more often than
+    others, so a mean over all states would be far too small.
 
-    Shapes: sizes (things, states), targets and weights (states,) → (things,).
+    Shapes: sizes (things, states), shares (states,) → (things,).
     """
-    _, value = torch.unique(targets, return_inverse=True)
-    weights = weights.double()
-    share = weights / weights.new_zeros(int(value.max()) + 1).index_add(0, value, weights)[value]
-    share /= share.sum()
-    mean = sizes @ share
-    deviation = ((sizes - mean[:, None]) ** 2 @ share).sqrt()
+    mean = sizes @ shares
+    deviation = ((sizes - mean[:, None]) ** 2 @ shares).sqrt()
     most = mean * batch + SPREAD * deviation * batch**0.5 + SPREAD
     found: list[int] = torch.minimum(most, sizes.max(1).values * batch).ceil().long().tolist()
     return found
@@ -41,14 +37,15 @@ def capture_step(
     optimizer: torch.optim.Optimizer,
     structures: Structures,
     targets: Tensor,
-    weights: Tensor,
+    shares: Tensor,
     batch: int,
     precision: str = "mixed",
     clip: float | None = None,
 ) -> Callable[[Tensor, Tensor], Tensor | None]:
     """Capture the step on resident encoded structures: indices of a batch → its loss, after the optimizer has stepped.
 
-    Given also the indices of the batch that comes next, which is laid out while this one trains. A batch beyond the
+    Given also the indices of the batch that comes next, which is laid out while this one trains. ``shares`` says how
+    much of what is drawn each state is. A batch beyond the
     capacity, which a few in a million are, is not stepped: the result is None.
     """
     network, embed = model.network, model.network.embed
@@ -58,7 +55,7 @@ def capture_step(
     names = [*(name for name, _ in relations), READOUT, *marks]
     counts = structures.atom_counts[[structures.signature.index(name) for name in names]].double()
     sizes = torch.cat([counts, structures.element_counts.double()[None]])
-    *atoms, elements = likely_sizes(sizes, targets, weights, batch)
+    *atoms, elements = likely_sizes(sizes, shares.to(sizes.device), batch)
     capacity = Capacity.of(relations, atoms[: len(relations)], elements)
     aside = dict(zip([READOUT, *marks], atoms[len(relations) :], strict=True))
     batcher = Batcher(structures, capacity, aside)

@@ -75,8 +75,8 @@ def train_in_turns(
     if done:
         yield state
         return
-    take_step = build_step(model, optimizer, data, settings.batch, fused=fused, clip=settings.clip)
-    sampler = BalancedSampler(data.targets, settings.batch, seed, data.weights)
+    sampler = BalancedSampler(data.targets, settings.batch, seed, data.weights, settings.balance)
+    take_step = build_step(model, optimizer, data, sampler, fused=fused, clip=settings.clip)
     held_out = validation.encoded(validation_sample(validation, settings))
     total = torch.tensor(state.loss_sum, dtype=torch.float64, device=data.targets.device)  # since the last validation
     following = sampler.draw(state.step)

@@ -14,6 +14,9 @@ class BalancedSampler:
     fewer, it has all of them equally often, up to one. Within a value, a state is drawn by its weight: uniformly, if
     none is given.
 
+    Where a few states of large V* would fill half of every batch, ``balance`` below 1 goes beyond the paper: values are
+    drawn in proportion to n^(1 − balance) for n states, up to 0, where all states are equal.
+
     The batch of a step depends on the seed and the step alone, so that a resumed run needs no generator's state.
 
     >>> sampler = BalancedSampler(torch.tensor([0.0, 1.0, 1.0, 1.0, 2.0]), batch=3, seed=0)
@@ -21,9 +24,11 @@ class BalancedSampler:
     [0.0, 1.0, 2.0]
     """
 
-    def __init__(self, targets: Tensor, batch: int, seed: int, weights: Tensor | None = None) -> None:
+    def __init__(
+        self, targets: Tensor, batch: int, seed: int, weights: Tensor | None = None, balance: float = 1.0
+    ) -> None:
         self.targets = targets.cpu()
-        self.batch, self.seed = batch, seed
+        self.batch, self.seed, self.balance = batch, seed, balance
         self.order = torch.argsort(self.targets, stable=True)
         weights = torch.ones_like(self.order) if weights is None else weights.cpu()[self.order]
         self.ends = torch.cumsum(
@@ -32,14 +37,25 @@ class BalancedSampler:
         _, value = torch.unique_consecutive(self.targets[self.order], return_inverse=True)
         self.counts = torch.zeros(int(value[-1]) + 1, dtype=torch.int64).index_add_(0, value, weights)
         self.starts = torch.cumsum(self.counts, 0) - self.counts
+        chances = self.counts.double() ** (1 - balance)
+        self.chances = chances / chances.sum()
+        share = self.chances[value] * weights / self.counts[value]
+        self.shares = torch.empty_like(share).index_copy_(0, self.order, share)  # (states,) of all draws, in the mean
 
     def draw(self, step: int) -> Tensor:
         """(batch,) the states of this step."""
         # Not torch's generator: it would keep 32 bits of a seed, and seeds would repeat each other's batches.
         generator = np.random.default_rng((self.seed, step))
-        values = len(self.counts)
-        rounds = -(-self.batch // values)
-        chosen = torch.from_numpy(np.concatenate([generator.permutation(values) for _ in range(rounds)])[: self.batch])
+        chosen = torch.from_numpy(self._draw_values(generator))
         shares = torch.from_numpy(generator.random(self.batch))
         within = (shares * self.counts[chosen]).to(torch.int64)
         return self.order[torch.searchsorted(self.ends, self.starts[chosen] + within, right=True)]
+
+    def _draw_values(self, generator: np.random.Generator) -> np.ndarray:
+        """(batch,) which values are drawn: each as often as its chance says, up to one."""
+        values = len(self.counts)
+        if self.balance == 1:
+            rounds = -(-self.batch // values)
+            return np.concatenate([generator.permutation(values) for _ in range(rounds)])[: self.batch]
+        places = (np.arange(self.batch) + generator.random()) / self.batch
+        return np.searchsorted(np.cumsum(self.chances.numpy())[:-1], places, side="right")

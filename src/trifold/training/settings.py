@@ -18,6 +18,7 @@ class Settings:
     steps              of the optimizer. The paper trains for 12 hours of an A10, which we read as 200,000
     minutes            stop earlier, after so many minutes of training
     batch              states in a mini-batch
+    balance            1: every V* is drawn equally often; 0: every state; in between, see ``sampler``
     learning_rate      of Adam
     schedule           "constant", or "cosine": the rate rises for 2 % of the steps and falls to zero
     clip               the largest norm that a step's gradient may have; a larger one is scaled down to it
@@ -34,6 +35,7 @@ class Settings:
     steps: int = 200_000
     minutes: float | None = None
     batch: int = 16
+    balance: float = 1.0
     learning_rate: float = 2e-4
     schedule: str = "constant"
     clip: float | None = None
@@ -57,6 +59,8 @@ class Settings:
         for name in ("minutes", "clip"):
             if getattr(self, name) is not None and getattr(self, name) <= 0:
                 raise TrifoldError(f"{name} must be positive, not {getattr(self, name)}")
+        if not 0 <= self.balance <= 1:
+            raise TrifoldError(f"balance lies between 0 and 1, not at {self.balance:g}")
         if not 0 <= self.seed < 2**32:
             raise TrifoldError(f"a seed lies between 0 and 2³² − 1, not at {self.seed}")
 

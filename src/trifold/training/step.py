@@ -13,6 +13,7 @@ from trifold.errors import TrifoldError
 from trifold.model import Model
 from trifold.model.graphed import capture_step
 from trifold.model.inference import attended_values, why_not_fused
+from trifold.training.sampler import BalancedSampler
 
 KERNELS = ("auto", "reference", "fused")
 """auto is fused where it can run, on CUDA, and the reference elsewhere. Of an Edge Transformer the attention is."""
@@ -40,16 +41,16 @@ def build_step(
     model: Model,
     optimizer: torch.optim.Optimizer,
     data: Dataset,
-    batch: int,
+    sampler: BalancedSampler,
     *,
     fused: bool,
     clip: float | None = None,
 ) -> Callable[[Tensor, Tensor], Tensor]:
     """Indices of a batch, and of the next → the loss of the first, after the optimizer has stepped on it.
 
-    The loss is the mean of |V* − V|; ``clip`` is the largest norm that its gradient may have. With kernels the step of
-    an R-GNN is captured, and the next batch is prepared meanwhile; an Edge Transformer's is the reference's but for
-    the attention.
+    The sampler is that which draws them. The loss is the mean of |V* − V|; ``clip`` is the largest norm that its
+    gradient may have. With kernels the step of an R-GNN is captured, and the next batch is prepared meanwhile; an Edge
+    Transformer's is the reference's but for the attention.
     """
     attends = fused and model.config.network == "edge-transformer"
     values = partial(attended_values, model.network) if attends else model.network
@@ -66,7 +67,7 @@ def build_step(
 
     if attends or not fused:
         return reference
-    captured = capture_step(model, optimizer, data.structures, data.targets, data.weights, batch, clip=clip)
+    captured = capture_step(model, optimizer, data.structures, data.targets, sampler.shares, sampler.batch, clip=clip)
 
     def step(indices: Tensor, following: Tensor) -> Tensor:
         loss = captured(indices, following)
