@@ -66,7 +66,7 @@ def _eager(monkeypatch):
 
 @pytest.mark.usefixtures("_eager")
 @pytest.mark.parametrize(
-    ("save_seconds", "schedule", "lost"), [(-1.0, "constant", 5.0), (60.0, "cosine", 5.0), (-1.0, "cosine", 0.0)]
+    ("save_seconds", "schedule", "lost"), [(-1.0, "constant", 30.0), (60.0, "cosine", 30.0), (-1.0, "cosine", 0.0)]
 )
 def test_a_resumed_run_ends_where_an_unbroken_one_ends(folder, tmp_path, monkeypatch, save_seconds, schedule, lost):
     """Bit for bit: weights, optimizer, best model and metrics, wherever it was broken off, and where it goes back."""
