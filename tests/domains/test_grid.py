@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from unified_planning.io import PDDLReader
 
-from trifold.domains.grid import draw_doors, draw_instance, generate, has_states, room_cells, suite, write_problem
+from trifold.domains.grid import draw_doors, draw_instance, generate, has_at_most, room_cells, suite, write_problem
 from trifold.pddl import expand, load_domain, load_problem
 
 DOMAIN = files("trifold.domains").joinpath("grid.pddl").read_text(encoding="utf-8")
@@ -133,16 +133,16 @@ def test_states_are_counted_without_expanding_them(seed: int) -> None:
     doors = draw_doors(rng, 2, 3, 1, 1)
     instance = draw_instance(rng, [*room_cells(2, 3, 1), *doors], doors, locks=4, keys=3, shapes=2)
     count = len(expand(DOMAIN, write_problem("drawn", instance, shapes=2), 1_000_000))
-    assert has_states(instance, count) and not has_states(instance, count - 1)
+    assert has_at_most(instance, count) and not has_at_most(instance, count - 1)
 
 
 def test_a_space_is_no_larger_than_asked_and_has_no_dead_end() -> None:
     for text, options in zip(draw("train"), SIZES["train"], strict=True):
         if len(load_problem(load_domain(DOMAIN), text).objects) < 20:
-            space = expand(DOMAIN, text, int(options["states"]))
+            space = expand(DOMAIN, text, int(options["max_states"]))
             assert space.distances[space.initial] > 0 and np.all(space.distances >= 0)
     with pytest.raises(ValueError, match="no such grid with 1 of 2 doors to unlock and at most 10 states was found"):
-        generate(random.Random(0), states=10)
+        generate(random.Random(0), max_states=10)
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -170,7 +170,7 @@ def test_the_suite_has_the_sizes_asked_for() -> None:
     assert SIZES["validation"] == SIZES["train"] and len(SIZES["train"]) == 149
     for split in SPLITS:
         assert len(set(texts[split])) == len(texts[split])
-    assert all(0 < int(options["states"]) <= 4_000_000 for options in SIZES["train"])
+    assert all(0 < int(options["max_states"]) <= 4_000_000 for options in SIZES["train"])
     layouts = {split: {layout(options) for options in SIZES[split]} for split in SPLITS}
     assert layouts["train"].isdisjoint(layouts["test"])
 

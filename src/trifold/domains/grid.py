@@ -59,7 +59,7 @@ def generate(
     keys: int = 3,
     shapes: int = 3,
     unlocks: int = 1,
-    states: int = 0,
+    max_states: int = 0,
 ) -> str:
     """Generate a problem that is solvable and not solved at the start.
 
@@ -68,7 +68,7 @@ def generate(
     locks                how many doors are locked, each with the shape of a key
     keys, shapes         each shape has a key, and some several where there are more keys
     unlocks              the least number of doors that a plan unlocks
-    states               how many states there may be at most; any number if 0
+    max_states           redraw the problem until it has no more states than this; 0 sets no limit
     """
     if min(rows, columns, side) < 1:
         raise ValueError(f"rows, columns and side must be positive, not {rows}, {columns} and {side}")
@@ -80,9 +80,9 @@ def generate(
     for _ in range(DRAWS):
         doors = draw_doors(rng, rows, columns, side, loops)
         instance = draw_instance(rng, [*rooms, *doors], doors, locks, keys, shapes)
-        if least_unlocks(instance) == unlocks and (not states or has_states(instance, states)):
+        if least_unlocks(instance) == unlocks and (not max_states or has_at_most(instance, max_states)):
             return write_problem(f"grid-{rows}x{columns}-{side}-{keys}keys-{locks}locks-{unlocks}", instance, shapes)
-    few = f" and at most {states} states" if states else ""
+    few = f" and at most {max_states} states" if max_states else ""
     raise ValueError(f"no such grid with {unlocks} of {locks} doors to unlock{few} was found: change these numbers")
 
 
@@ -93,7 +93,7 @@ def suite(split: Literal["train", "validation", "test"]) -> list[dict[str, int |
         "validation": [(1, states, sizes) for _, states, sizes in TRAINING],
         "test": [(1, 0, TESTS)],
     }
-    options = ("rows", "columns", "side", "loops", "locks", "keys", "shapes", "unlocks", "states")
+    options = ("rows", "columns", "side", "loops", "locks", "keys", "shapes", "unlocks", "max_states")
     return [
         dict(zip(options, (*size, states), strict=True))
         for copies, states, sizes in groups[split]
@@ -157,7 +157,7 @@ def least_unlocks(instance: Instance) -> int | None:
     return None
 
 
-def has_states(instance: Instance, most: int) -> bool:
+def has_at_most(instance: Instance, most: int) -> bool:
     """Whether the problem has at most so many states: a key within reach can be put down wherever the robot can be."""
     count = 0
     for _, region in unlockable(instance):
