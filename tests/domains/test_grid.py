@@ -143,6 +143,8 @@ def test_a_space_is_no_larger_than_asked_and_has_no_dead_end() -> None:
             assert space.distances[space.initial] > 0 and np.all(space.distances >= 0)
     with pytest.raises(ValueError, match="no such grid with 1 of 2 doors to unlock and at most 10 states was found"):
         generate(random.Random(0), max_states=10)
+    with pytest.raises(ValueError, match="max_states must be 0 or more, not -1"):
+        generate(random.Random(0), max_states=-1)
 
 
 @pytest.mark.parametrize("split", SPLITS)

@@ -72,6 +72,8 @@ def generate(
     """
     if min(rows, columns, side) < 1:
         raise ValueError(f"rows, columns and side must be positive, not {rows}, {columns} and {side}")
+    if max_states < 0:
+        raise ValueError(f"max_states must be 0 or more, not {max_states}")
     if not 1 <= shapes <= keys:
         raise ValueError(f"shapes must be from 1 to the {keys} keys, so that each has one, not {shapes}")
     if not 0 <= unlocks <= locks:

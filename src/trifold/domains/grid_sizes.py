@@ -110,7 +110,7 @@ LARGE: list[Size] = [
     (2, 2, 2, 0, 3, 3, 3, 3),
 ]
 CONFINED: list[Size] = [
-    # Many cells and locks: the robot gets around in a part of them.
+    # Many cells and locks: in most of these the robot gets around in a part of them.
     (2, 4, 2, 0, 7, 2, 2, 3),
     (2, 4, 2, 0, 7, 2, 2, 4),
     (2, 4, 2, 0, 7, 3, 3, 3),

@@ -20,8 +20,8 @@ SPREAD = 8
 def likely_sizes(sizes: Tensor, shares: Tensor, batch: int) -> list[int]:
     """How much batches hold of each thing, but for a few in a million: an upper bound.
 
-    Given the share of each state in what is drawn. Large V* belong to large states, which are drawn more often than
-    others, so a mean over all states would be far too small.
+    Given the share of each state in what is drawn. Large V* belong to large states, and where every V* is drawn equally
+    often, a mean over all states would be far too small.
 
     Shapes: sizes (things, states), shares (states,) → (things,).
     """
@@ -45,8 +45,8 @@ def capture_step(
     """Capture the step on resident encoded structures: indices of a batch → its loss, after the optimizer has stepped.
 
     Given also the indices of the batch that comes next, which is laid out while this one trains. ``shares`` says how
-    much of what is drawn each state is. A batch beyond the
-    capacity, which a few in a million are, is not stepped: the result is None.
+    much of what is drawn each state is. A batch beyond the capacity, which a few in a million are, is not stepped: the
+    result is None.
     """
     network, embed = model.network, model.network.embed
     assert isinstance(embed, RGNN)

@@ -20,7 +20,7 @@ from trifold.training.settings import Settings
 from trifold.training.step import build_optimizer, build_step, is_fused
 
 SAVE_SECONDS = 60.0
-"""A run is saved at every validation, and at least this often: the most that a crash can cost."""
+"""A run is saved at every validation, and at least this often while its loss is finite: what a crash can cost."""
 
 SHOW_SECONDS = 0.5
 
@@ -139,12 +139,14 @@ def _validate(
     if not is_lost:
         _check(loss + found, state, settings, folder)
     if math.isfinite(loss + found):
-        folder.log({"step": state.step, "loss": loss, "validation": found, "seconds": state.seconds})
+        line = {"step": state.step, "loss": loss, "validation": found, "seconds": state.seconds}
+        folder.log(line | {"lapses": state.lapses})
     if is_lost:
         _go_back(model, optimizer, folder)
         return replace(state, lapses=state.lapses + 1, since=0, loss_sum=0.0)
     if state.best is None or found < state.best:
-        folder.save_best(model, {"step": state.step, "validation_loss": found, "seconds": state.seconds})
+        chosen = {"step": state.step, "validation_loss": found, "seconds": state.seconds, "lapses": state.lapses}
+        folder.save_best(model, chosen)
         state = replace(state, best=found)
     return replace(state, validation=found, loss=loss, since=0, loss_sum=0.0)
 

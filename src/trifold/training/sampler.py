@@ -15,7 +15,7 @@ class BalancedSampler:
     none is given.
 
     Where a few states of large V* would fill half of every batch, ``balance`` below 1 goes beyond the paper: values are
-    drawn in proportion to n^(1 − balance) for n states, up to 0, where all states are equal.
+    drawn in proportion to n^(1 − balance) for n states, down to 0, where all states are equal.
 
     The batch of a step depends on the seed and the step alone, so that a resumed run needs no generator's state.
 

@@ -100,7 +100,7 @@ PRESETS = {
         encoders={"compositions": {"dim": 32}},
     ),
     "fast": Preset(
-        "the paper's network in minutes of one GPU: batch 64, a cosine schedule from 1e-3, 25,000 steps",
+        "the paper's network in minutes of one GPU: batch 64, a cosine schedule from 1e-3, 25,000 steps, recovers",
         settings={"steps": 25_000, "batch": 64, "learning_rate": 1e-3, "schedule": "cosine", "recover": True},
         encoders={"compositions": {"dim": 32}},
     ),
