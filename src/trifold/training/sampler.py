@@ -38,8 +38,9 @@ class BalancedSampler:
         self.counts = torch.zeros(int(value[-1]) + 1, dtype=torch.int64).index_add_(0, value, weights)
         self.starts = torch.cumsum(self.counts, 0) - self.counts
         chances = self.counts.double() ** (1 - balance)
-        self.chances = chances / chances.sum()
-        share = self.chances[value] * weights / self.counts[value]
+        chances /= chances.sum()
+        self.bounds = np.cumsum(chances.numpy())[:-1]  # between the values, where chances lie end to end
+        share = chances[value] * weights / self.counts[value]
         self.shares = torch.empty_like(share).index_copy_(0, self.order, share)  # (states,) of all draws, in the mean
 
     def draw(self, step: int) -> Tensor:
@@ -58,4 +59,4 @@ class BalancedSampler:
             rounds = -(-self.batch // values)
             return np.concatenate([generator.permutation(values) for _ in range(rounds)])[: self.batch]
         places = (np.arange(self.batch) + generator.random()) / self.batch
-        return np.searchsorted(np.cumsum(self.chances.numpy())[:-1], places, side="right")
+        return np.searchsorted(self.bounds, places, side="right")
