@@ -143,26 +143,78 @@ def test_seeds_trained_at_once_are_those_trained_alone(folder, tmp_path, model):
     assert losses("together", 0) != pytest.approx(losses("together", 1), rel=1e-6)
 
 
+class Captured:
+    """A captured step of a small network in float32, and its gradients by the reference."""
+
+    def __init__(self, folder, rate=0.0, clip=None, moments=None):
+        files = read_folder(folder)
+        spaces = [item.space for item in label(files.domain, files.training) if item.space is not None]
+        config = ModelConfig(dim=32, layers=3)
+        self.data = Dataset.build(spaces, config.build_encoder(), dead_end_target=None, device="cuda")
+        self.model = Model.fresh(config, spaces[0].table.signature, "", self.data.atom_counts, 0).to("cuda")
+        self.optimizer = build_optimizer(self.model.network, rate, fused=True)
+        self.parameters = list(self.model.network.parameters())
+        self.before = self.weights()
+        if moments:
+            for parameter in self.parameters:
+                state = {"step": torch.tensor(moments, device="cuda")}
+                self.optimizer.state[parameter] = state | {
+                    name: torch.full_like(parameter, moments) for name in ("exp_avg", "exp_avg_sq")
+                }
+        sampler = BalancedSampler(self.data.targets, 8, 0)
+        self.step = capture_step(
+            self.model, self.optimizer, self.data.structures, self.data.targets, sampler.shares, 8, "float32", clip
+        )
+        self.draw = sampler.draw
+
+    def weights(self):
+        return [parameter.detach().clone() for parameter in self.parameters]
+
+    def truth(self, indices):
+        """The loss of a batch, and its gradients."""
+        structures, targets = self.data.take(indices)
+        loss = (self.model.network(structures) - targets).abs().mean()
+        found = torch.autograd.grad(loss, self.parameters, allow_unused=True)
+        pairs = zip(self.parameters, found, strict=True)
+        return loss.detach(), [torch.zeros_like(p) if g is None else g for p, g in pairs]
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 @pytest.mark.parametrize("hoist", [0, float("inf")])
 def test_a_captured_step_has_the_gradients_of_its_batch(folder, hoist, monkeypatch):
-    """Of each batch in a row, the next one being laid out meanwhile; and not those of the first for ever."""
+    """Of each batch in a row, the next one being laid out meanwhile; also where another one comes than was said."""
     monkeypatch.setattr("trifold.nn.layout.HOIST", hoist)
-    files = read_folder(folder)
-    spaces = [item.space for item in label(files.domain, files.training) if item.space is not None]
-    config = ModelConfig(dim=32, layers=3)
-    data = Dataset.build(spaces, config.build_encoder(), dead_end_target=None, device="cuda")
-    model = Model.fresh(config, spaces[0].table.signature, "", data.atom_counts, 0).to("cuda")
-    optimizer = build_optimizer(model.network, 0.0, fused=True)
-    sampler = BalancedSampler(data.targets, 8, 0)
-    step = capture_step(model, optimizer, data.structures, data.targets, sampler.shares, 8, "float32")
-    parameters = list(model.network.parameters())
-    for number in range(4):
-        loss = step(sampler.draw(number), sampler.draw(number + 1))
-        found = [parameter.grad.clone() for parameter in parameters]
-        structures, targets = data.take(sampler.draw(number))
-        expected = (model.network(structures) - targets).abs().mean()
-        truth = torch.autograd.grad(expected, parameters, allow_unused=True)
-        torch.testing.assert_close(loss, expected.detach(), rtol=1e-4, atol=1e-4)
-        for left, right in zip(found, truth, strict=True):
-            torch.testing.assert_close(left, torch.zeros_like(left) if right is None else right, rtol=1e-3, atol=1e-3)
+    captured = Captured(folder)
+    for number, following in enumerate([1, 2, 7, 7, 4, 5]):
+        loss = captured.step(captured.draw(number), captured.draw(following))
+        found = [parameter.grad.clone() for parameter in captured.parameters]
+        expected, truth = captured.truth(captured.draw(number))
+        torch.testing.assert_close(loss, expected, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(found, truth, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.parametrize("moments", [None, 3.0])
+def test_to_capture_a_step_changes_nothing(folder, moments):
+    captured = Captured(folder, rate=1.0, moments=moments)
+    torch.testing.assert_close(captured.weights(), captured.before, rtol=0, atol=0)
+    for state in captured.optimizer.state.values():
+        assert all(bool((value == (moments or 0.0)).all()) for value in state.values())
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_a_captured_step_clips_the_gradient(folder):
+    captured = Captured(folder, clip=1e-3)
+    captured.step(captured.draw(0), captured.draw(1))
+    found, (_, truth) = [parameter.grad for parameter in captured.parameters], captured.truth(captured.draw(0))
+    norm = torch.nn.utils.get_total_norm(truth)
+    assert norm > 1e-2
+    torch.testing.assert_close(found, [gradient * (1e-3 / norm) for gradient in truth], rtol=1e-2, atol=1e-6)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_a_batch_that_does_not_fit_is_left_to_the_reference(folder, monkeypatch):
+    monkeypatch.setattr("trifold.model.graphed.SPREAD", -1)
+    captured = Captured(folder)
+    largest = torch.argsort(captured.data.structures.element_counts.cpu(), descending=True)[:8]
+    assert captured.step(largest, captured.draw(0)) is None
