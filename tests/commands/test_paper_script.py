@@ -13,7 +13,6 @@ SCRIPT = Path(__file__).parents[2] / "experiments" / "paper.sh"
 # Stands for trifold: notes its words, and leaves what a training leaves.
 FAKE = """#!/usr/bin/env bash
 echo "$*" >> log
-[[ "$1 $2" == "models grid" ]] && exit 2
 [[ $1 == train && -e broken ]] && { mkdir -p "${4:-$3}"; touch "${4:-$3}/config.json"; exit 130; }
 [[ $1 == train && $2 != --resume ]] && mkdir -p "$4"
 exit 0
@@ -77,9 +76,7 @@ def test_a_training_that_was_broken_off_is_resumed(run, tmp_path):
 
 def test_public_and_fresh_problems_and_lama(run, tmp_path):
     (tmp_path / "bench" / "gripper" / "test").mkdir(parents=True)
-    stages = run(
-        "--shipped", "--domain", "gripper", "--domain", "grid", "--bench", "bench", "--fresh-seed", "7", "--lama"
-    )
+    stages = run("--shipped", "--domain", "gripper", "--bench", "bench", "--fresh-seed", "7", "--lama")
     assert "generate gripper --split test --seed 7 --out runs/paper/fresh-7/gripper" in stages
     assert not any(line.startswith("train") for line in stages)
     sets = {"suite": "runs/paper/suite", "public": "bench", "fresh-7": "runs/paper/fresh-7"}
@@ -87,7 +84,7 @@ def test_public_and_fresh_problems_and_lama(run, tmp_path):
         records = f"--records runs/paper/results/{name}/gripper.jsonl"
         assert f"evaluate gripper {folder}/gripper/test {records} --device auto" in stages
         assert f"reference {folder}/gripper/test --first --timeout 60 {records}" in stages
-    assert sum(line.startswith("evaluate") for line in stages) == 3  # no model of grid is shipped
+    assert sum(line.startswith("evaluate") for line in stages) == 3
 
 
 @pytest.mark.parametrize("words", [["--verbose"], ["--domain", "grid", "--model", "gnn"]])
