@@ -8,7 +8,7 @@ usage="usage: experiments/paper.sh [OPTION]... [-- OPTION OF TRAIN]...
   --model NAME        rgnn1 for R-GNN[1], rgnn0 for R-GNN[0], rgnn for R-GNN; may be given several times; all if not
   --shipped           evaluate the models in the box instead of training any
   --minutes M         train each seed at most so long; it ends earlier with its steps
-  --seeds N           train so many models and keep the least validation loss; 3, as the paper, if not given
+  --seeds N           train so many models and keep the least validation loss
   --bench DIR         evaluate on the public test files too: DIR/DOMAIN/test (docs/instances.md)
   --fresh-seed N      evaluate on problems of the test sizes from the generator seed N too
   --lama              run LAMA on the same problems, and look for the best plans of fresh ones
@@ -18,10 +18,11 @@ usage="usage: experiments/paper.sh [OPTION]... [-- OPTION OF TRAIN]...
 
 Every stage skips what is done, so the same command goes on where it was stopped. Training uses the preset fast; options
 of train after -- hold for all domains (--preset paper is the paper's recipe), those in experiments/settings/DOMAIN.txt,
-if there is such a file, for one. Where there is experiments/selection/DOMAIN.txt, the model of several seeds is kept that
-solves most problems of the sizes listed there, drawn with a seed that no test has."
+with which the model in the box was trained, for one where nothing else is said. Where there is
+experiments/selection/DOMAIN.txt, the model of several seeds is kept that solves most problems of the sizes listed there,
+drawn with a seed that no test has."
 
-domains=() models=() more=() budget=() bench="" fresh="" lama="" shipped="" seeds=3 device=auto out=runs/paper
+domains=() models=() more=() budget=() bench="" fresh="" lama="" shipped="" device=auto out=runs/paper
 keep=10000            # states of a large space, unless a domain's settings say otherwise
 selection_seed=4242
 while (($#)); do
@@ -29,8 +30,7 @@ while (($#)); do
     --domain | --model | --minutes | --seeds | --bench | --fresh-seed | --device | --out) : "${2:?$1 needs a value}" ;;&
     --domain) domains+=("$2"); shift 2 ;;
     --model) models+=("$2"); shift 2 ;;
-    --minutes) budget=(--minutes "$2"); shift 2 ;;
-    --seeds) seeds=$2; shift 2 ;;
+    --minutes | --seeds) budget+=("$1" "$2"); shift 2 ;;
     --bench) bench=$2; shift 2 ;;
     --fresh-seed) fresh=$2; shift 2 ;;
     --device) device=$2; shift 2 ;;
@@ -57,7 +57,7 @@ say() { printf '\n== %s\n' "$*" >&2; }
 
 # Train a model of a domain in its run folder: DOMAIN MODEL RUN.
 train() {
-  local architecture settings=()
+  local architecture settings=() seeds=1 sizes i
   case $2 in
     rgnn1) architecture=(--t 1) ;;
     rgnn0) architecture=(--t 0) ;;
@@ -66,18 +66,21 @@ train() {
   esac
   [[ -e $3/done ]] && return
   say "train $2 on $1"
+  if [[ -e $here/settings/$1.txt ]]; then
+    read -ra settings -d '' <"$here/settings/$1.txt" || true  # it ends without the delimiter that read waits for
+  fi
+  settings+=("${budget[@]}" "${more[@]}")  # the last of two counts
   if [[ -e $3/config.json ]]; then
     "$trifold" train --resume "$3" --device "$device"
   else
-    if [[ -e $here/settings/$1.txt ]]; then
-      read -ra settings -d '' <"$here/settings/$1.txt" || true  # it ends without the delimiter that read waits for
-    fi
-    "$trifold" train "$out/suite/$1" --run "$3" --preset fast --keep $keep --seeds "$seeds" --device "$device" \
-      "${architecture[@]}" "${budget[@]}" "${settings[@]}" "${more[@]}"
+    "$trifold" train "$out/suite/$1" --run "$3" --preset fast --keep $keep --device "$device" "${architecture[@]}" \
+      "${settings[@]}"
   fi
+  for ((i = 0; i < ${#settings[@]}; i++)); do
+    [[ ${settings[i]} != --seeds ]] || seeds=${settings[i + 1]}
+  done
   if [[ $seeds -gt 1 && -e $here/selection/$1.txt ]]; then
     say "select among the seeds of $2 on $1"
-    local sizes
     while read -ra sizes; do
       "$trifold" generate "$1" "${sizes[@]}" --count 2 --seed $selection_seed --out "$out/selection/$1"
     done <"$here/selection/$1.txt"

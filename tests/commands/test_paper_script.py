@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import trifold
+from trifold.domains import DOMAINS
+
 SCRIPT = Path(__file__).parents[2] / "experiments" / "paper.sh"
 
 # Stands for trifold: notes its words, and leaves what a training leaves.
@@ -43,13 +46,13 @@ def test_the_stages_in_order_and_once(run, tmp_path):
     model = "runs/paper/runs/navig-xy-rgnn/model.safetensors"
     evaluate = f"evaluate {model} runs/paper/suite/navig-xy/test --records runs/paper/results/suite/navig-xy.jsonl"
     train = (
-        "train runs/paper/suite/navig-xy --run runs/paper/runs/navig-xy-rgnn --preset fast --keep 10000 --seeds 3 "
-        "--device auto --encoder plain"
+        "train runs/paper/suite/navig-xy --run runs/paper/runs/navig-xy-rgnn --preset fast --keep 10000 --device auto "
+        "--encoder plain"
     )
     stages = run(*words)
     assert stages[:-1] == [
         "generate --suite paper --out runs/paper/suite",
-        f"{train} --minutes 5 --steps 6000 --batch 64",
+        f"{train} --steps 6000 --minutes 5 --batch 64",
         f"{evaluate} --device auto",
         f"{evaluate} --device auto --strict",
     ]
@@ -63,7 +66,33 @@ def test_of_several_seeds_the_one_that_solves_most_is_kept(run):
     assert drawn[0] == "generate gripper --balls 18 --count 2 --seed 4242 --out runs/paper/selection/gripper"
     after = stages.index("select runs/paper/runs/gripper-rgnn1 runs/paper/selection/gripper --device auto")
     assert stages.index(drawn[-1]) < after < next(n for n, line in enumerate(stages) if line.startswith("evaluate"))
-    assert not any(line.startswith("select") for line in run("--domain", "gripper", "--seeds", "1", "--out", "one"))
+    assert not any(line.startswith("select") for line in run("--domain", "gripper", "--out", "one"))
+
+
+def test_settings_of_a_domain_hold_where_nothing_else_is_said(run):
+    words = ("--domain", "blocks-m", "--model", "rgnn1")
+    assert any(line.startswith("select") for line in run(*words, "--out", "three"))
+    stages = run(*words, "--seeds", "1", "--minutes", "5")
+    (train,) = [line for line in stages if line.startswith("train")]
+    assert train.endswith("--steps 20000 --clip 20 --seeds 3 --minutes 2.9 --seeds 1 --minutes 5")
+    assert not any(line.startswith("select") for line in stages)
+
+
+def options(words: list[str]) -> dict[str, str]:
+    """What follows each option; nothing where another one follows."""
+    pairs = zip(words, [*words[1:], "--"], strict=True)
+    return {word: "" if value.startswith("--") else value for word, value in pairs if word.startswith("--")}
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_settings_are_those_of_the_model_in_the_box(name):
+    """Beside the preset, which some commands spell out, and where the run is."""
+    command = options(trifold.pretrained(name).provenance["command"])
+    settings = options((SCRIPT.parent / "settings" / f"{name}.txt").read_text().split())
+    assert command.items() >= settings.items()
+    fast = {"--preset": "fast", "--batch": "64", "--learning-rate": "1e-3", "--schedule": "cosine", "--steps": "25000"}
+    usual = fast | {"--keep": "10000", "--seed": "0", "--run": command["--run"]}
+    assert usual.items() >= command.items() - settings.items()
 
 
 def test_a_training_that_was_broken_off_is_resumed(run, tmp_path):
