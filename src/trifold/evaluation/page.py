@@ -29,8 +29,8 @@ SIZES = {domain: PUBLISHED[domain, MAIN].instances for domain in DOMAINS}
 """How many test problems each domain has in the suite, which has as many as the paper."""
 PUBLIC_SIZES = {domain: SIZES[domain] for domain in OWN_FILES} | {"visitall": 18, "grid": 20, "rovers": 4}
 
-COLUMNS = ["Domain", "Model", "Policy", "Coverage", "Total", "Median", "Mean", "Length / best known"]
-COLUMNS += ["Seconds a problem", "Seeds", "Training seconds"]
+COLUMNS = ["Domain", "Model", "Policy", "Coverage", "Total", "Median", "Mean", "Length / best known", "Proved optimal"]
+COLUMNS += ["Seconds a problem", "Hardware", "Seeds", "Training seconds"]
 NOT_RUN = "not run"
 
 INTRODUCTION = """\
@@ -39,13 +39,19 @@ INTRODUCTION = """\
 The policy alone, without search, for at most 1000 steps: ours, the paper's, and the first plan of LAMA (Fast Downward).
 Total, median and mean are lengths of the plans of the instances that were solved; the paper truncates its means. Length
 over best known is over the solved instances that have a reference, and a shorter plan in the records is the better
-reference. Seconds a problem are those of an attempt, reading the problem included. Training seconds are those of all
-seeds together, of which one model is kept: that with the least validation loss, or, where its provenance
-(`trifold models NAME`) has a selection, that whose policy solved most of some larger problems. What says "not run" was
-not run.
+reference; "proved optimal" says how many of them are. Seconds a problem are those of an attempt, reading the problem
+included; some attempts were made side by side. Training seconds are those of all seeds together, without labelling. One
+model of them is kept: that with the least validation loss, or, where its provenance (`trifold models NAME`) has a
+selection, that whose policy solved most of some larger problems. What says "not run" was not run.
 
-This page is made by `make results` from `experiments/`, where every record has the command, seeds, data, hardware and
-versions that made it. `experiments/paper.sh` makes the records.
+This page is made by `make results` from `experiments/`, where every record of a policy has the command, seeds, data,
+hardware and versions that made it. `experiments/paper.sh` makes such records.
+"""
+SUMMARY = """\
+## In short
+
+R-GNN[1] with the paper's policy, on the paper's own test files where they are public, and on the suite elsewhere: there
+the paper's coverage is that of other instances. Fresh problems are of the same sizes.
 """
 
 SECTIONS = {
@@ -58,29 +64,29 @@ so its rows compare with ours; in the other domains its instances were others.
     "suite": """\
 ## The test problems of the suite
 
-Those of [domains.md](domains.md), as many as the paper has and of its sizes. The paper's rows are about its own
-instances.
+Those of [domains.md](domains.md), as many as the paper has and of its numbers of objects. The paper's rows are about
+its own instances, whose plans are shorter in some domains and longer in others.
 """,
 }
 FRESH = """\
 ## Fresh problems: generator seed {seed}
 
 Problems of the suite's test sizes that were never used before (`experiments/paper.sh --fresh-seed {seed}`). Gripper has
-one test problem of each size, whatever the seed.
+one test problem of each size and Navig-xy two of the paper's figures, whatever the seed.
 """
 COMPARISON = """\
 ## Architectures
 
-Plain R-GNN, R-GNN[0] and R-GNN[1] at the same training budget, on the public files where these are the paper's own, and
-on the suite elsewhere.
+Plain R-GNN, R-GNN[0] and R-GNN[1] trained on the same data with the same settings, for the steps and seconds told
+below, on the public files where these are the paper's own, and on the suite elsewhere.
 """
 MODELS = """\
 ## The models
 
-How each model came to be: how many seeds were trained and which was kept, its steps and its validation loss, and the
-seconds of all seeds. File and data are the first digits of their SHA-256.
+How each model came to be: how many seeds were trained and which was kept, the step that it is of and its validation
+loss, and the seconds of all seeds to their ends. File and data are the first digits of their SHA-256.
 """
-NOTES = "## What was tried and did not help\n"
+NOTES = "## What was tried, what helped and what did not\n"
 
 
 def read_results(folders: Sequence[Path]) -> Results:
@@ -105,10 +111,10 @@ def results_page(results: Results, references: Mapping[str, Reference], notes: s
     """Write the page; `references` are by the SHA-256 of the problem, as `best_of_each` has them."""
     references = _improve(references, _all_records(results))
     fresh = sorted(name for name in results if name.startswith("fresh-"))
-    parts = [INTRODUCTION]
+    parts = [INTRODUCTION, SUMMARY, _summary(results, references, fresh)]
     for name in ("public", "suite", *fresh):
         parts.append(SECTIONS[name] if name in SECTIONS else FRESH.format(seed=name.removeprefix("fresh-")))
-        parts += _section(name, results.get(name, {}), references)
+        parts.append(_section(name, results.get(name, {}), references))
     if not fresh:
         parts.append("## Fresh problems\n\nNot run yet: `experiments/paper.sh --fresh-seed N`.\n")
     parts += [COMPARISON, _comparison(results, references), MODELS, _models(results), NOTES, notes]
@@ -129,8 +135,27 @@ def _improve(references: Mapping[str, Reference], records: Iterable[Record]) -> 
     return best
 
 
-def _section(name: str, domains: Mapping[str, Sequence[Record]], references: Mapping[str, Reference]) -> list[str]:
-    """The table of a set, and what it was run on."""
+def _summary(results: Results, references: Mapping[str, Reference], fresh: Sequence[str]) -> str:
+    """A line for each domain: its coverage and length on the test set that counts, and on fresh problems."""
+    header = ["Domain", "Test set", "Policy", "Coverage", "Coverage in the paper", "Length / best known"]
+    header += [f"{column}, {name}" for name in fresh for column in ("Coverage", "Length / best known")]
+    lines = []
+    for domain in DOMAINS:
+        published, is_own = PUBLISHED[domain, MAIN], domain in OWN_FILES
+        cells = {}
+        for name in ("public" if is_own else "suite", *fresh):
+            records = results.get(name, {}).get(domain, [])
+            shown = _ours(MAIN, domain, records, references, SIZES[domain])
+            cells[name] = next(line for line in shown if line[1] == published.policy)
+        first, *others = cells.values()
+        place = "the paper's" if is_own else "suite"
+        told = [cell for line in others for cell in (line[2], line[6])]
+        lines.append([domain, place, published.policy, first[2], _coverage(published), first[6], *told, first[-1]])
+    return markdown_table([[*header, "Training seconds"], *lines], names=3)
+
+
+def _section(name: str, domains: Mapping[str, Sequence[Record]], references: Mapping[str, Reference]) -> str:
+    """The table of a set."""
     sizes = PUBLIC_SIZES if name == "public" else SIZES
     lines = []
     for domain in [domain for domain in DOMAINS if domain in sizes]:
@@ -142,9 +167,7 @@ def _section(name: str, domains: Mapping[str, Sequence[Record]], references: Map
         lines += _under(
             domain, [*ours, _paper_line(PUBLISHED[domain, MAIN], is_own, best), *(planner or _not_run(PLANNER, POLICY))]
         )
-    hardware = dict.fromkeys(_evaluated_on(record) for records in domains.values() for record in records)
-    told = f"Seconds were taken on: {', '.join(sorted(hardware))}.\n" if hardware else ""
-    return [markdown_table([COLUMNS, *lines], names=3), told]
+    return markdown_table([COLUMNS, *lines], names=3)
 
 
 def _comparison(results: Results, references: Mapping[str, Reference]) -> str:
@@ -189,7 +212,9 @@ def _line(row: Row, size: int) -> list[str]:
         _number(row.median, "g"),
         _number(row.mean, ".1f"),
         _quality(row),
+        _proved(row),
         f"{row.seconds / row.instances:.2f}",
+        ", ".join(row.hardware) or "–",
         _number(row.seeds, ""),
         _number(row.training_seconds, ",.0f"),
     ]
@@ -204,7 +229,7 @@ def _paper_line(row: Published, is_own: bool, best: int | None) -> list[str]:
     )
     lengths = [_number(row.total, ","), _number(row.median, "g"), _number(row.mean, "")]
     name = f"{row.model} in the paper" + ("" if is_own else ", other instances")
-    return [name, row.policy, _coverage(row), *lengths, quality, "–", str(SEEDS), f"{SECONDS:,}"]
+    return [name, row.policy, _coverage(row), *lengths, quality, "–", "–", "–", str(SEEDS), f"{SECONDS:,}"]
 
 
 def _not_run(model: str, policy: str) -> list[list[str]]:
@@ -228,6 +253,10 @@ def _quality(row: Row) -> str:
     return f"{quality.length:,} / {quality.best:,} = {quality.ratio:.3f}{part}"
 
 
+def _proved(row: Row) -> str:
+    return f"{row.quality.optimal} of {row.quality.instances}" if row.quality and row.quality.instances else "–"
+
+
 def _number(value: float | None, form: str) -> str:
     return "–" if value is None else format(value, form)
 
@@ -237,11 +266,6 @@ def _sum_of_best(records: Sequence[Record], references: Mapping[str, Reference],
     problems = {record["problem_sha256"] for record in records}
     best = [length for problem in problems if problem in references and (length := references[problem]["length"])]
     return sum(best) if len(best) == size else None
-
-
-def _evaluated_on(record: Record) -> str:
-    planner = f" ({PLANNER})" if record["model"] == PLANNER else ""
-    return f"{record.get('hardware') or 'unknown hardware'}{planner}"
 
 
 def _models(results: Results) -> str:

@@ -43,7 +43,8 @@ class Row:
 
     `total`, `median` and `mean` are plan lengths over the solved instances (None if there are none); `seconds` is
     the time of all attempts; `failures` counts each named outcome but solved. `quality` is None without references.
-    `seeds` is how many models were trained to choose this one, and `training_seconds` their time (None: not known).
+    `seeds` is how many models were trained to choose this one, and `training_seconds` their time (None: not known);
+    `hardware` is what the attempts were made on.
     """
 
     domain: str
@@ -59,6 +60,7 @@ class Row:
     quality: Quality | None = None
     seeds: int | None = None
     training_seconds: float | None = None
+    hardware: tuple[str, ...] = ()
 
 
 def summarise(records: Iterable[Record], references: Mapping[str, Reference] | None = None) -> list[Row]:
@@ -110,6 +112,7 @@ def _row(name: tuple[str, str, str], records: Sequence[Record], references: Mapp
         quality=None if references is None else _quality(records, references),
         seeds=records[0].get("training_seeds"),  # of one model file, as all facts of its training
         training_seconds=records[0].get("training_seconds"),
+        hardware=tuple(sorted({hardware for record in records if (hardware := record.get("hardware"))})),
     )
 
 
