@@ -1,11 +1,21 @@
-"""What ran where, for records: the processor, and a command without the places of programs."""
+"""What ran where, for records: the source, the processor, and a command without the places of programs."""
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import shlex
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
+
+
+def source_version() -> str:
+    """The version of Trifold, and after a plus the first digits of a hash of its source."""
+    folder, digest = Path(__file__).parent, hashlib.sha256()
+    for file in sorted(folder.rglob("*.py")):
+        digest.update(f"\0{file.relative_to(folder).as_posix()}\0".encode() + file.read_bytes())
+    return f"{version('trifold')}+{digest.hexdigest()[:8]}"
 
 
 def processor_name() -> str:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import torch
 
-from trifold.hardware import processor_name
+from trifold.hardware import processor_name, source_version
 
 
 def describe_environment(device: str) -> dict[str, Any]:
     """Versions and hardware, as JSON."""
-    packages = ("trifold", "torch", "pymimir", "numpy", "safetensors")
+    versions = {"trifold": source_version()}
+    for package in ("torch", "triton", "pymimir", "numpy", "safetensors"):
+        with suppress(PackageNotFoundError):  # triton comes with builds of torch for CUDA alone
+            versions[package] = version(package)
     return {
         "python": platform.python_version(),
-        "versions": {package: version(package) for package in packages},
+        "versions": versions,
         "platform": platform.platform(),
         "processor": processor_name(),
         "cores": os.cpu_count(),
