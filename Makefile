@@ -10,7 +10,7 @@ demo: .venv/installed
 	$(BIN)/python experiments/demo.py
 
 test: lint types
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
 results: .venv/installed  # docs/results.md from the records in experiments/
 	$(BIN)/trifold table experiments/results experiments/lama --format page --notes experiments/tried.md \

@@ -31,6 +31,8 @@ from trifold.model import Model
 from trifold.pddl.folder import find_problems
 from trifold.shipped import shipped_models
 
+pytestmark = pytest.mark.xdist_group("suite")  # in one process, so that the suite is drawn once
+
 TEST_PROBLEMS = {
     "blocks-s": 17,
     "blocks-m": 22,
