@@ -15,10 +15,10 @@ from trifold.hardware import processor_name, source_version
 
 def describe_environment(device: str) -> dict[str, Any]:
     """Versions and hardware, as JSON."""
-    versions = {"trifold": source_version()}
-    for package in ("torch", "triton", "pymimir", "numpy", "safetensors"):
-        with suppress(PackageNotFoundError):  # triton comes with builds of torch for CUDA alone
-            versions[package] = version(package)
+    packages = ("torch", "pymimir", "numpy", "safetensors")
+    versions = {"trifold": source_version()} | {package: version(package) for package in packages}
+    with suppress(PackageNotFoundError):  # it comes with builds of torch for CUDA alone
+        versions["triton"] = version("triton")
     return {
         "python": platform.python_version(),
         "versions": versions,
