@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from trifold.commands.domains import count_problems
 from trifold.domains import DOMAINS, SPLITS, domain_text
 from trifold.domains.isomorphism import Structure, certificate, read_structure
 from trifold.domains.page import domains_page
@@ -78,7 +79,7 @@ def test_every_domain_is_there_with_its_splits(suite: tuple[Path, dict[str, Any]
         counts = {split: len(list((suite[0] / name / split).iterdir())) for split in SPLITS}
         assert counts == {split: len(DOMAINS[name].suite(split)) for split in SPLITS}
         assert counts["test"] == tests
-        assert 20 <= counts["train"] <= 5912 and 8 <= counts["validation"] <= 149
+        assert 20 <= counts["train"] <= 6616 and 8 <= counts["validation"] <= 169
         assert (suite[0] / name / "domain.pddl").read_text(encoding="utf-8") == domain_text(name)
 
 
@@ -99,11 +100,26 @@ def test_no_problem_is_there_twice(suite: tuple[Path, dict[str, Any]]) -> None:
         assert len({certificate(read_structure(path.read_text(encoding="utf-8"))) for path in paths}) == len(paths)
 
 
-def test_the_page_is_what_the_code_makes() -> None:
+def test_the_page_is_what_the_code_makes(suite: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     """To renew it: trifold domains --format markdown > docs/domains.md."""
+
+    def read(path: Path) -> Drawn:
+        text = path.read_text(encoding="utf-8")
+        return Drawn(path.name, text, len(read_structure(text).objects))
+
+    def read_splits(name: str, on_problem: object) -> dict[str, list[Drawn]]:  # drawn once is enough
+        return {split: [read(path) for path in (suite[0] / name / split).iterdir()] for split in SPLITS}
+
+    monkeypatch.setattr("trifold.domains.page.draw_splits", read_splits)
     page = (ROOT / "docs" / "domains.md").read_text(encoding="utf-8")
     dashes = re.sub(r"\| [\d,]+ \|$", "| – |", page, flags=re.MULTILINE)  # counts of states are measured
     assert dashes == domains_page()
+
+
+def test_every_problem_drawn_is_told() -> None:
+    told: list[None] = []
+    splits = draw_splits("gripper", on_problem=lambda: told.append(None))
+    assert len(told) == sum(map(len, splits.values())) == count_problems([DOMAINS["gripper"]])
 
 
 def test_pictures_are_small() -> None:

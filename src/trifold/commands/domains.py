@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json as json_format
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -39,7 +41,9 @@ def domains(
         typer.echo(json_format.dumps(_machine_form(domain) if domain else list(map(_machine_form, DOMAINS.values()))))
     elif format == Format.MARKDOWN:
         states = _count_states(labels) if labels else {}
-        typer.echo(domain_section(domain, states) if domain else domains_page(states), nl=False)
+        with show_drawing(count_problems([domain] if domain else DOMAINS.values())) as drawn:
+            text = domain_section(domain, states, drawn) if domain else domains_page(states, drawn)
+        typer.echo(text, nl=False)
     elif domain:
         typer.echo(_in_words(domain))
     else:
@@ -53,6 +57,24 @@ def find_domain(name: str) -> Domain:
     if name not in DOMAINS:
         raise TrifoldError(f"there is no domain {name}", remedy=f"one of {', '.join(DOMAINS)}")
     return DOMAINS[name]
+
+
+def count_problems(domains: Iterable[Domain]) -> int:
+    """How many problems all splits of some domains have."""
+    return sum(len(domain.suite(split)) for domain in domains for split in SPLITS)
+
+
+@contextmanager
+def show_drawing(problems: int) -> Iterator[Callable[[], None]]:
+    """A listener that shows on a terminal how many of the problems are drawn."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("drawing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("", total=problems)
+        yield lambda: bar.advance(task)
 
 
 def _count_states(labels: Path) -> dict[str, dict[str, int]]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from trifold.commands.domains import find_domain
+from trifold.commands.domains import count_problems, find_domain, show_drawing
 from trifold.commands.options import Json, Seed
 from trifold.domains import DOMAINS, Domain
 from trifold.errors import TrifoldError
@@ -62,12 +62,11 @@ def generate(
         return
     if suite is None or out is None:
         raise TrifoldError("give a domain, or --suite paper --out DIR", remedy="trifold generate --help")
-    for name in domain or []:
-        find_domain(name)
+    chosen = [find_domain(name) for name in dict.fromkeys(domain or DOMAINS)]
     from trifold.domains.suite import frozen_hashes, write_suite
 
-    with _mendable():
-        manifest = write_suite(out, domain)
+    with _mendable(), show_drawing(count_problems(chosen)) as drawn:
+        manifest = write_suite(out, domain, drawn)
     frozen = frozen_hashes()
     changed = [name for name, value in manifest["domains"].items() if frozen.get(name) != value]
     if changed:
@@ -107,9 +106,11 @@ def write_domain(
     with _mendable():
         if one_size:
             options = {name: option.default for name, option in domain.options.items()} | sizes
-            drawn = {"": draw_problems(domain.name, [options] * (count or 1), seed)}
+            with show_drawing(count or 1) as on_problem:
+                drawn = {"": draw_problems(domain.name, [options] * (count or 1), seed, on_problem=on_problem)}
         else:
-            drawn = draw_splits(domain.name, seed)
+            with show_drawing(count_problems([domain])) as on_problem:
+                drawn = draw_splits(domain.name, seed, on_problem)
             drawn = {split: drawn[split]} if split else drawn
         texts = split_texts(domain.name, drawn)
         write_texts(out, texts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from trifold.domains import DOMAINS, SPLITS, Domain, Options
 from trifold.domains.suite import draw_splits
@@ -26,17 +26,24 @@ This page is made by `trifold domains --format markdown --labels labels.json`, w
 NOTHING: Mapping[str, Mapping[str, int]] = {}
 
 
-def domains_page(states: Mapping[str, Mapping[str, int]] = NOTHING) -> str:
+def domains_page(
+    states: Mapping[str, Mapping[str, int]] = NOTHING, on_problem: Callable[[], object] | None = None
+) -> str:
     """Write the page: a section for each domain.
 
-    states  per domain and split, how many states its problems have in all; a dash where it is not known
+    states      per domain and split, how many states its problems have in all; a dash where it is not known
+    on_problem  is called when a problem is drawn
     """
-    return "\n".join([INTRODUCTION, *(domain_section(domain, states) for domain in DOMAINS.values())])
+    return "\n".join([INTRODUCTION, *(domain_section(domain, states, on_problem) for domain in DOMAINS.values())])
 
 
-def domain_section(domain: Domain, states: Mapping[str, Mapping[str, int]] = NOTHING) -> str:
+def domain_section(
+    domain: Domain,
+    states: Mapping[str, Mapping[str, int]] = NOTHING,
+    on_problem: Callable[[], object] | None = None,
+) -> str:
     """Write the section of a domain in Markdown: its picture, and a row for each split."""
-    drawn = draw_splits(domain.name)
+    drawn = draw_splits(domain.name, on_problem=on_problem)
     rows = []
     for split in SPLITS:
         known = states.get(domain.name, {}).get(split)

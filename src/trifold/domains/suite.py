@@ -16,7 +16,7 @@ import errno
 import hashlib
 import json
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import islice
@@ -42,20 +42,26 @@ class Drawn:
     objects: int
 
 
-def draw_splits(name: str, seed: int = SEED) -> dict[str, list[Drawn]]:
+def draw_splits(name: str, seed: int = SEED, on_problem: Callable[[], object] | None = None) -> dict[str, list[Drawn]]:
     """Draw all splits of a domain, with the sizes of the suite ``paper``."""
     taken: dict[str, str] = {}
     order: tuple[Split, ...] = ("test", "validation", "train")
-    drawn = {split: draw_problems(name, DOMAINS[name].suite(split), seed, split, taken) for split in order}
+    drawn = {split: draw_problems(name, DOMAINS[name].suite(split), seed, split, taken, on_problem) for split in order}
     return {split: drawn[split] for split in SPLITS}
 
 
 def draw_problems(
-    name: str, problems: Sequence[Options], seed: int, split: str = "", taken: dict[str, str] | None = None
+    name: str,
+    problems: Sequence[Options],
+    seed: int,
+    split: str = "",
+    taken: dict[str, str] | None = None,
+    on_problem: Callable[[], object] | None = None,
 ) -> list[Drawn]:
     """Draw a problem for each of the options, unlike each other where there are enough of them.
 
-    taken  the certificates of the problems drawn before, each with its split; those of the new ones are added
+    taken       the certificates of the problems drawn before, each with its split; those of the new ones are added
+    on_problem  is called when a problem is drawn
     """
     taken = {} if taken is None else taken
     drawn = []
@@ -73,6 +79,8 @@ def draw_problems(
             )
         size = [f"{option}-{value}" for option, value in islice(options.items(), 2)]  # the first two tell it
         drawn.append(Drawn(f"{'-'.join([name, f'{number:03d}', *size])}.pddl", text, len(structure.objects)))
+        if on_problem is not None:
+            on_problem()
     return drawn
 
 
@@ -99,7 +107,9 @@ def write_texts(directory: Path, texts: Mapping[str, str]) -> None:
         part.replace(path)
 
 
-def write_suite(directory: Path, domains: Iterable[str] | None = None) -> dict[str, Any]:
+def write_suite(
+    directory: Path, domains: Iterable[str] | None = None, on_problem: Callable[[], object] | None = None
+) -> dict[str, Any]:
     """Write the suite ``paper``, or some of its domains, a folder each, and its manifest; return the manifest.
 
     files    the sha256 of each file, by its path
@@ -109,7 +119,8 @@ def write_suite(directory: Path, domains: Iterable[str] | None = None) -> dict[s
     The hash of several files is that of their lines "sha256  path", sorted by path.
     """
     names = sorted(set(DOMAINS if domains is None else domains))
-    texts = {f"{name}/{place}": text for name in names for place, text in split_texts(name, draw_splits(name)).items()}
+    drawn = {name: draw_splits(name, on_problem=on_problem) for name in names}
+    texts = {f"{name}/{place}": text for name in names for place, text in split_texts(name, drawn[name]).items()}
     hashes = text_hashes(texts)
     manifest: dict[str, Any] = {
         "suite": "paper",
