@@ -168,8 +168,8 @@ def layout(options: dict[str, int | str]) -> tuple[int, ...]:
 
 def test_the_suite_has_the_sizes_asked_for() -> None:
     texts = {split: draw(split) for split in SPLITS}
-    assert [len(suite(split)) for split in SPLITS] == [5912, 149, 20]
-    assert SIZES["validation"] == SIZES["train"] and len(SIZES["train"]) == 149
+    assert [len(suite(split)) for split in SPLITS] == [6616, 169, 20]
+    assert SIZES["validation"] == SIZES["train"] and len(SIZES["train"]) == 169
     for split in SPLITS:
         assert len(set(texts[split])) == len(texts[split])
     assert all(0 < int(options["max_states"]) <= 4_000_000 for options in SIZES["train"])
