@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from trifold.commands.domains import count_problems
-from trifold.domains import DOMAINS, SPLITS, domain_text
+from trifold.domains import DOMAINS, SPLITS, Split, domain_text
 from trifold.domains.isomorphism import Structure, certificate, read_structure
 from trifold.domains.page import domains_page
 from trifold.domains.suite import (
@@ -23,6 +23,7 @@ from trifold.domains.suite import (
     Drawn,
     draw_problems,
     draw_splits,
+    drawn_for,
     frozen_hashes,
     split_texts,
     write_suite,
@@ -116,10 +117,12 @@ def test_the_page_is_what_the_code_makes(suite: tuple[Path, dict[str, Any]], mon
     assert dashes == domains_page()
 
 
-def test_every_problem_drawn_is_told() -> None:
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_split_alone_is_that_of_all(split: Split) -> None:
     told: list[None] = []
-    splits = draw_splits("gripper", on_problem=lambda: told.append(None))
-    assert len(told) == sum(map(len, splits.values())) == count_problems([DOMAINS["gripper"]])
+    assert draw_splits("vacuum", 5, [split], lambda: told.append(None)) == {split: draw_splits("vacuum", 5)[split]}
+    assert len(told) == count_problems([DOMAINS["vacuum"]], drawn_for([split]))
+    assert drawn_for([split])[-1] == split and (split == "train") == (set(drawn_for([split])) == set(SPLITS))
 
 
 def test_pictures_are_small() -> None:

@@ -14,7 +14,7 @@ import typer
 
 from trifold.commands.domains import count_problems, find_domain, show_drawing
 from trifold.commands.options import Json, Seed
-from trifold.domains import DOMAINS, Domain
+from trifold.domains import DOMAINS, SPLITS, Domain
 from trifold.errors import TrifoldError
 
 
@@ -98,7 +98,7 @@ def write_domain(
     json: Json = False,
 ) -> None:
     """Draw and write splits, or problems of one size if a size or their number is given."""
-    from trifold.domains.suite import draw_problems, draw_splits, split_texts, text_hashes, write_texts
+    from trifold.domains.suite import draw_problems, draw_splits, drawn_for, split_texts, text_hashes, write_texts
 
     one_size = bool(sizes) or count is not None
     if one_size and split is not None:
@@ -109,9 +109,9 @@ def write_domain(
             with show_drawing(count or 1) as on_problem:
                 drawn = {"": draw_problems(domain.name, [options] * (count or 1), seed, on_problem=on_problem)}
         else:
-            with show_drawing(count_problems([domain])) as on_problem:
-                drawn = draw_splits(domain.name, seed, on_problem)
-            drawn = {split: drawn[split]} if split else drawn
+            splits = SPLITS if split is None else (split.value,)
+            with show_drawing(count_problems([domain], drawn_for(splits))) as on_problem:
+                drawn = draw_splits(domain.name, seed, splits, on_problem)
         texts = split_texts(domain.name, drawn)
         write_texts(out, texts)
     if json:

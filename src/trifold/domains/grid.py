@@ -34,7 +34,8 @@ PICTURE = """\
       | . b |          .    places, also open doors
       +-----+"""
 
-DRAWS = 20_000
+DRAWS, BOUNDED_DRAWS = 20_000, 100_000
+"""How often a grid is drawn until it is as asked for; with a bound on its states as few as one of 7,000 is."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def generate(
     if not 0 <= unlocks <= locks:
         raise ValueError(f"unlocks must be from 0 to the {locks} locks, not {unlocks}")
     rooms = room_cells(rows, columns, side)
-    for _ in range(DRAWS):
+    for _ in range(BOUNDED_DRAWS if max_states else DRAWS):
         doors = draw_doors(rng, rows, columns, side, loops)
         instance = draw_instance(rng, [*rooms, *doors], doors, locks, keys, shapes)
         if least_unlocks(instance) == unlocks and (not max_states or has_at_most(instance, max_states)):

@@ -31,6 +31,8 @@ SEED = 0
 DRAWS = 200
 """How often a problem is drawn until it is unlike all others."""
 MANIFEST = "MANIFEST.json"
+ORDER: tuple[Split, ...] = ("test", "validation", "train")
+"""In which order splits are drawn: each is unlike those before it."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,22 @@ class Drawn:
     objects: int
 
 
-def draw_splits(name: str, seed: int = SEED, on_problem: Callable[[], object] | None = None) -> dict[str, list[Drawn]]:
-    """Draw all splits of a domain, with the sizes of the suite ``paper``."""
+def draw_splits(
+    name: str, seed: int = SEED, splits: Sequence[Split] = ORDER, on_problem: Callable[[], object] | None = None
+) -> dict[str, list[Drawn]]:
+    """Draw splits of a domain, with the sizes of the suite ``paper``; all of them if not told which.
+
+    on_problem  is called when a problem is drawn, also for a split that is only to be unlike
+    """
     taken: dict[str, str] = {}
-    order: tuple[Split, ...] = ("test", "validation", "train")
-    drawn = {split: draw_problems(name, DOMAINS[name].suite(split), seed, split, taken, on_problem) for split in order}
-    return {split: drawn[split] for split in SPLITS}
+    sizes = {split: DOMAINS[name].suite(split) for split in drawn_for(splits)}
+    drawn = {split: draw_problems(name, sizes[split], seed, split, taken, on_problem) for split in sizes}
+    return {split: drawn[split] for split in SPLITS if split in splits}
+
+
+def drawn_for(splits: Iterable[Split]) -> tuple[Split, ...]:
+    """The splits that have to be drawn for these: they, and those before them."""
+    return ORDER[: max(map(ORDER.index, splits)) + 1]
 
 
 def draw_problems(
