@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -17,7 +18,7 @@ import torch
 from trifold.domains import write_problems
 from trifold.errors import TrifoldError
 from trifold.model import Model, checkpoint
-from trifold.training import loop, resume, train
+from trifold.training import loop, resume, together, train
 from trifold.training.run import RunFolder
 from trifold.training.step import build_step
 from trifold.training.train import Watcher
@@ -275,9 +276,15 @@ def test_foreign_folders_in_a_run_do_no_harm(folder, tmp_path):
     assert run_tiny(folder, tmp_path / "run", steps=5).model_path.exists()
 
 
-def test_minutes_end_a_run(folder, tmp_path):
-    result = run_tiny(folder, tmp_path / "run", steps=10**6, minutes=0.01)
-    assert 0 < result.steps < 10**6 and result.model_path.exists()
+def test_minutes_end_a_run_and_its_schedule(folder, tmp_path, monkeypatch):
+    """A look at the watch takes a hundredth of a second here."""
+    looks, rates, set_rate = itertools.count(), [], loop._set_rate
+    for module in (loop, together):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(looks) / 100))
+    monkeypatch.setattr(loop, "_set_rate", lambda optimizer, rate: (rates.append(rate), set_rate(optimizer, rate)))
+    result = run_tiny(folder, tmp_path / "run", steps=10**6, minutes=0.01, learning_rate=1e-3, schedule="cosine")
+    assert 0 < result.steps < 100 and result.model_path.exists()
+    assert max(rates) > 0.9e-3 and rates[-1] < 0.1e-3 and rates[2:] == sorted(rates[2:], reverse=True)
 
 
 def test_a_run_folder_is_complete_and_readable(folder, tmp_path):

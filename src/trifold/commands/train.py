@@ -95,7 +95,9 @@ def train(
     dim: Annotated[int | None, typer.Option("--dim", help="k, the width of an embedding.")] = None,
     layers: Annotated[int | None, typer.Option("--layers", help="L, the number of layers.")] = None,
     steps: Annotated[int | None, typer.Option("--steps", help="Optimizer steps.")] = None,
-    minutes: Annotated[float | None, typer.Option("--minutes", help="Train each model at most so long.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option("--minutes", help="Train each model at most so long; a schedule ends by then.")
+    ] = None,
     batch: Annotated[int | None, typer.Option("--batch", help="States in a mini-batch.")] = None,
     balance: Annotated[
         float | None,

@@ -16,7 +16,7 @@ class Settings:
     """The settings of one training run; the defaults are the paper's.
 
     steps              of the optimizer. The paper trains for 12 hours of an A10, which we read as 200,000
-    minutes            stop earlier, after so many minutes of training
+    minutes            stop earlier, after so many minutes of training; the schedule ends by then
     batch              states in a mini-batch
     balance            1: every V* is drawn equally often; 0: every state; in between, see ``sampler``
     learning_rate      of Adam
