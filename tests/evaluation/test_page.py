@@ -1,5 +1,6 @@
 """The page of results: made from records alone, beside the paper's rows, and honest about what was not run."""
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -13,6 +14,7 @@ from trifold.evaluation.first_plan import PLANNER, POLICY
 from trifold.evaluation.page import read_results, results_page
 from trifold.evaluation.records import SCHEMA, Record
 from trifold.evaluation.references import Reference, best_of_each, read_references
+from trifold.shipped import shipped_models
 
 ROOT = Path(__file__).parents[2]
 
@@ -88,8 +90,15 @@ def test_ours_the_papers_and_lamas_stand_side_by_side():
     ]
     assert page.endswith("## What was tried, what helped and what did not\n\nNothing.\n")
     assert cells(page, "The models") == [
-        ["blocks-s", "R-GNN[1]", "trifold train", "R-GNN[1]", "dddddddd", "–", "3", "1", "–", "–", "600"]
+        ["blocks-s", "R-GNN[1]", "trifold train", "R-GNN[1]", "no", "dddddddd", "–", "3", "1", "–", "–", "600"]
     ]
+
+
+def test_a_model_in_the_box_is_told_from_others():
+    boxed = hashlib.sha256(shipped_models()["gripper"].read_bytes()).hexdigest()
+    records = [record("p", 4), {**record("p", 4), "model_sha256": boxed}]
+    rows = cells(results_page({"suite": {"gripper": records}}, {}, ""), "The models")
+    assert [(row[3], row[4]) for row in rows] == [("R-GNN[1]", "no"), (boxed[:8], "yes")]
 
 
 def test_in_short_a_domain_has_the_test_set_that_counts_and_fresh_problems():

@@ -13,9 +13,10 @@ from trifold.errors import TrifoldError
 from trifold.evaluation.first_plan import PLANNER, POLICY
 from trifold.evaluation.paper import DOMAINS, OWN_FILES, PUBLISHED, SECONDS, SEEDS, Published
 from trifold.evaluation.planner import OPTIMAL
-from trifold.evaluation.records import Record, read_records
+from trifold.evaluation.records import Record, file_sha256, read_records
 from trifold.evaluation.references import Reference
 from trifold.evaluation.tables import Row, markdown_table, summarise
+from trifold.shipped import shipped_models
 
 Results = Mapping[str, Mapping[str, Sequence[Record]]]
 """Records by set and domain."""
@@ -39,10 +40,11 @@ INTRODUCTION = """\
 The policy alone, without search, for at most 1000 steps: ours, the paper's, and the first plan of LAMA (Fast Downward).
 Total, median and mean are lengths of the plans of the instances that were solved; the paper truncates its means. Length
 over best known is over the solved instances that have a reference, and a shorter plan in the records is the better
-reference; "proved optimal" says how many of them are. Seconds a problem are those of an attempt, reading the problem
-included; some attempts were made side by side. Training seconds are those of all seeds together, without labelling. One
-model of them is kept: that with the least validation loss, or, where its provenance (`trifold models NAME`) has a
-selection, that whose policy solved most of some larger problems. What says "not run" was not run.
+reference; "proved optimal" says how many of them are: where few are, 1.000 means that no shorter plan is known. Seconds
+a problem are those of an attempt, reading the problem included; some attempts were made side by side. Training seconds
+are those of all seeds together, without labelling. One model of them is kept: that with the least validation loss, or,
+where its provenance (`trifold models NAME`) has a selection, that whose policy solved most of some larger problems.
+What says "not run" was not run.
 
 This page is made by `make results` from `experiments/`, where every record of a policy has the command, seeds, data,
 hardware and versions that made it. `experiments/paper.sh` makes such records.
@@ -51,7 +53,8 @@ SUMMARY = """\
 ## In short
 
 R-GNN[1] with the paper's policy, on the paper's own test files where they are public, and on the suite elsewhere: there
-the paper's coverage is that of other instances. Fresh problems are of the same sizes.
+the paper's coverage is that of other instances. Fresh problems are of the same sizes. Which rows are of the very files
+in the box is told under [the models](#the-models).
 """
 
 SECTIONS = {
@@ -71,20 +74,23 @@ its own instances, whose plans are shorter in some domains and longer in others.
 FRESH = """\
 ## Fresh problems: generator seed {seed}
 
-Problems of the suite's test sizes that were never used before (`experiments/paper.sh --fresh-seed {seed}`). Gripper has
-one test problem of each size and Navig-xy two of the paper's figures, whatever the seed.
+Problems of the suite's test sizes from another seed (`experiments/paper.sh --fresh-seed {seed}`): nothing was trained
+or selected on them. Gripper has one test problem of each size and Navig-xy two of the paper's figures, whatever the
+seed.
 """
 COMPARISON = """\
 ## Architectures
 
-Plain R-GNN, R-GNN[0] and R-GNN[1] trained on the same data with the same settings, for the steps and seconds told
-below, on the public files where these are the paper's own, and on the suite elsewhere.
+Plain R-GNN, R-GNN[0] and R-GNN[1] trained on the same data with the same settings, but for how many steps, seconds and
+seeds is told under [the models](#the-models); on the public files where these are the paper's own, and on the suite
+elsewhere.
 """
 MODELS = """\
 ## The models
 
 How each model came to be: how many seeds were trained and which was kept, the step that it is of and its validation
-loss, and the seconds of all seeds to their ends. File and data are the first digits of their SHA-256.
+loss, and the seconds of all seeds to their ends. File and data are the first digits of their SHA-256; "in the box" says
+whether the file is one of those that `trifold models` lists.
 """
 NOTES = "## What was tried, what helped and what did not\n"
 
@@ -270,7 +276,8 @@ def _sum_of_best(records: Sequence[Record], references: Mapping[str, Reference],
 
 def _models(results: Results) -> str:
     """A line for each model file that the records are about."""
-    header = ["Domain", "Model", "Command", "File", "Data", "Hardware", "Seeds", "Kept", "Steps", "Loss", "Seconds"]
+    header = ["Domain", "Model", "Command", "File", "In the box", "Data", "Hardware", "Seeds", "Kept", "Steps", "Loss"]
+    boxed = {file_sha256(file) for file in shipped_models().values()}
     lines: dict[str, list[str]] = {}
     for domain in DOMAINS:
         for record in [record for domains in results.values() for record in domains.get(domain, [])]:
@@ -280,6 +287,7 @@ def _models(results: Results) -> str:
                     record["model"],
                     record.get("training_command") or "–",
                     record["model_sha256"][:8],
+                    "yes" if record["model_sha256"] in boxed else "no",
                     (record.get("training_data") or "–")[:8],
                     record.get("training_hardware") or "–",
                     _number(record.get("training_seeds"), ""),
@@ -288,4 +296,6 @@ def _models(results: Results) -> str:
                     _number(record.get("training_validation_loss"), ".4f"),
                     _number(record.get("training_seconds"), ",.0f"),
                 ]
-    return markdown_table([header, *lines.values()], names=6) if lines else "No model was evaluated yet.\n"
+    if not lines:
+        return "No model was evaluated yet.\n"
+    return markdown_table([[*header, "Seconds"], *lines.values()], names=7)
