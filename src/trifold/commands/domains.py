@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from trifold.commands.options import Json
+from trifold.commands.progress import progress_bar
 from trifold.domains import DOMAINS, SPLITS, Domain, Split
 from trifold.domains.page import describe_sizes, domain_section, domains_page
 from trifold.errors import TrifoldError
@@ -67,13 +68,7 @@ def count_problems(domains: Iterable[Domain], splits: Sequence[Split] = SPLITS) 
 @contextmanager
 def show_drawing(problems: int) -> Iterator[Callable[[], None]]:
     """A listener that shows on a terminal how many of the problems are drawn."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("drawing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
-        task = bar.add_task("", total=problems)
+    with progress_bar("drawing", problems) as (bar, task):
         yield lambda: bar.advance(task)
 
 

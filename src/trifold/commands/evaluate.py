@@ -21,6 +21,7 @@ from trifold.commands.options import (
     Timeout,
     Workers,
 )
+from trifold.commands.progress import progress_bar
 
 if TYPE_CHECKING:
     from trifold.evaluation import Record
@@ -86,30 +87,24 @@ def evaluate(
 @contextmanager
 def show_records(total: int, quiet: bool) -> Iterator[Callable[[Record, bool], None]]:
     """A listener that shows each record on standard error: with a bar on a terminal, as plain lines elsewhere."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
     if quiet:
         yield lambda record, is_new: None
         return
-    done, warned = 0, set[str | None]()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
-        task = progress.add_task("evaluating", total=total)
+    with progress_bar("evaluating", total) as (bar, task):
+        console, done, warned = bar.console, 0, set[str | None]()
 
         def listen(record: Record, is_new: bool) -> None:
             nonlocal done
             done += 1
             if is_new:
-                progress.advance(task)
+                bar.advance(task)
             else:
-                progress.reset(task, completed=done)  # what was recorded before tells nothing about the time left
+                bar.reset(task, completed=done)  # what was recorded before tells nothing about the time left
             line = f"[{done}/{total}] {record['problem']}: {_describe(record)}{'' if is_new else ' (recorded)'}"
             notes = record["warnings"]
             for text in [line] if notes is None or notes in warned else [line, f"warning: {notes}"]:
                 if console.is_terminal:
-                    console.print(text, markup=False, highlight=False)
+                    console.print(text)
                 else:
                     typer.echo(text, err=True)
             warned.add(notes)

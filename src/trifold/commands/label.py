@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trifold.commands.options import Detour, Json, Keep, MaxStates, Memory, Quiet, Timeout, Workers
+from trifold.commands.progress import progress_bar
 
 if TYPE_CHECKING:
     from trifold.data import Labelled, Summary
@@ -82,14 +83,8 @@ def _show(total: int, quiet: bool) -> Iterator[Callable[[Labelled], None] | None
     if quiet:
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True, highlight=False, markup=False)
-    columns = (TextColumn("labelling"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
-        task = bar.add_task("", total=total)
-        done = 0
+    with progress_bar("labelling", total) as (bar, task):
+        console, done = bar.console, 0
 
         def listen(item: Labelled) -> None:
             nonlocal done

@@ -45,7 +45,7 @@ class Drawn:
 
 
 def draw_splits(
-    name: str, seed: int = SEED, splits: Sequence[Split] = ORDER, on_problem: Callable[[], object] | None = None
+    name: str, seed: int = SEED, splits: Sequence[Split] = SPLITS, on_problem: Callable[[], object] | None = None
 ) -> dict[str, list[Drawn]]:
     """Draw splits of a domain, with the sizes of the suite ``paper``; all of them if not told which.
 
