@@ -186,7 +186,7 @@ def test_total_cost_is_ignored_with_a_note() -> None:
         "(handempty))))", "(handempty))) (:metric minimize (total-cost)))"
     )
     problem = load_problem(load_domain(costly), text)
-    assert problem.notes == ("total-cost is ignored: plans are counted in steps",)
+    assert problem.notes == ("costs are ignored: plans are counted in steps",)
     assert len(reachable(problem)) == 22
     assert load_problem(load_domain(BLOCKS), THREE).notes == ()
 
@@ -198,14 +198,30 @@ DOMAIN_ERRORS = {
     "closed twice": (BLOCKS + ")", "never opened"),
     "trailing": (BLOCKS + "(define)", "text after"),
     "a problem": (THREE, "this is a problem"),
-    "numeric": (
-        BLOCKS.replace("(:action pick", "(:functions (fuel ?x) (total-cost))\n(:action pick"),
-        "numeric fluents",
+    "numeric condition": (BLOCKS.replace(":precondition (holding ?x)", ":precondition (>= (fuel) 1)"), "numeric"),
+    "numeric effect": (BLOCKS.replace("(holding ?x)))", "(holding ?x) (increase (fuel) 1)))", 1), "numeric fluents"),
+    "syntax": (BLOCKS.replace(":effect (and (not (ontable", ":efect (and (not (ontable"), "pick-up cannot be read"),
+    "predicate": (BLOCKS.replace("(and (clear ?x) (ontable", "(and (cleer ?x) (ontable"), "cleer is not declared"),
+    "arity": (BLOCKS.replace("(and (clear ?x) (ontable", "(and (on ?x) (ontable"), "on takes 2 arguments, not 1"),
+    "variable": (BLOCKS.replace(":precondition (holding ?x)", ":precondition (holding ?z)"), "?z is not declared"),
+    "constant": (BLOCKS.replace(":precondition (holding ?x)", ":precondition (holding z)"), "z is not declared"),
+    "type": (BLOCKS.replace("(ontable ?x)", "(ontable ?x - blck)", 1), "blck is not declared"),
+    "a variable's type": (BLOCKS.replace(":parameters (?x)", ":parameters (?x - b)", 1), "type b is not declared"),
+    "a type above itself": (BLOCKS.replace("(:pred", "(:types a - b b - a) (:pred"), "above itself"),
+    "requirement": (BLOCKS.replace("(:pred", "(:requirements :psychic) (:pred"), "requirement :psychic"),
+    "section": (BLOCKS.replace("(:action pick-up", "(:durative-action pick-up"), ":durative-action is not supported"),
+    "one name twice": (BLOCKS.replace(":action put-down", ":action pick-up"), "two actions are called pick-up"),
+    "one variable twice": (
+        BLOCKS.replace("(?x ?y)\n", "(?x ?x)\n").replace(":parameters (?x ?y)", ":parameters (?x ?x)"),
+        "?x is declared twice",
     ),
-    "syntax": (BLOCKS.replace(":effect (and (not (ontable", ":efect (and (not (ontable"), "PDDL error"),
-    "predicate": (BLOCKS.replace("(and (clear ?x) (ontable", "(and (cleer ?x) (ontable"), '"cleer" is undefined'),
-    "variable": (BLOCKS.replace(":precondition (holding ?x)", ":precondition (holding ?z)"), '"?z"'),
-    "type": (BLOCKS.replace("(ontable ?x)", "(ontable ?x - blck)", 1), '"blck" is undefined'),
+    "no name": (BLOCKS.replace("(:action pick-up", "(:action 1st"), "'1st' is not a name"),
+    "not": (BLOCKS.replace(":precondition (holding ?x)", ":precondition (not)"), "'not' is used wrongly"),
+    "a disjunctive effect": (
+        BLOCKS.replace(":effect (and (holding", ":effect (or (holding"),
+        "cannot stand in an effect",
+    ),
+    "dash": (BLOCKS.replace(":parameters (?x)", ":parameters (?x -)", 1), "syntax error"),
     "nameless": ("(define (domain) (:predicates))", "PDDL syntax error"),
 }
 PROBLEM_ERRORS = {
@@ -216,8 +232,9 @@ PROBLEM_ERRORS = {
     "goal object": (THREE.replace("(on b c)", "(on b zz)"), "object zz is not declared", "line 4: (on b zz)"),
     "predicate": (THREE.replace("(ON a B)", "(over a b)"), "predicate over is not declared", "line 3"),
     "arity": (THREE.replace("(on b c)", "(on b)"), "on takes 2 arguments, not 1", "line 4"),
-    "type": (THREE.replace("A b c", "a b c - block"), '"block" is undefined', "line 2"),
-    "twice": (THREE.replace("A b c", "a b c a"), "already been defined", "line 2"),
+    "type": (THREE.replace("A b c", "a b c - block"), "type block is not declared", "line 2"),
+    "twice": (THREE.replace("A b c", "a b c a"), "declared twice", "line 2"),
+    "section": (THREE.replace("(:goal", "(:constraints (and)) (:goal"), ":constraints is not supported", "line 4"),
     "no goal": (THREE.split("(:goal")[0] + ")", "no goal", "line 1"),
     "empty goal": (THREE.split("(:goal")[0] + "(:goal (and)))", "no goal", "line 4"),
     "empty goal, bare": (THREE.split("(:goal")[0] + "(:goal ()))", "no goal", "line 4"),

@@ -1,17 +1,44 @@
-"""What domain and problem texts declare: types, objects, predicates, initial atoms and the goal."""
+"""What domain and problem texts say: types, objects, predicates, rules, initial atoms and the goal, all checked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from trifold.errors import TrifoldError
-from trifold.pddl.text import Expression, Source, parse
+from trifold.pddl.formulas import CONNECTIVES, Scope
+from trifold.pddl.rules import Action, Derivation, read_actions, read_derivations
+from trifold.pddl.syntax import (
+    check_name,
+    check_sections,
+    definition_name,
+    parse_definition,
+    read_typed,
+    syntax_error,
+    typed_list,
+)
+from trifold.pddl.text import Expression, Source
 
 ROOT_TYPES = frozenset({"object", "number"})
 """Types that are no relations: every object has the first, and the second is pymimir's own."""
+
+REQUIREMENTS = frozenset(
+    f":{name}"
+    for name in (
+        *("strips", "typing", "negative-preconditions", "disjunctive-preconditions", "equality", "adl"),
+        *("existential-preconditions", "universal-preconditions", "quantified-preconditions", "conditional-effects"),
+        *("derived-predicates", "domain-axioms", "action-costs", "fluents", "numeric-fluents"),
+    )
+)
+"""What a domain may say that it needs. What it then uses is checked where it stands."""
+
+DOMAIN_SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action", ":derived")
+PROBLEM_SECTIONS = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric", ":length")
+
+MAX_BYTES = 2**22
+"""Longer domains are refused. The longest of the planning competitions has 140 KB."""
 
 
 class Literal(NamedTuple):
@@ -28,19 +55,33 @@ class Literal(NamedTuple):
 
 @dataclass(frozen=True)
 class DomainDescription:
-    """A domain's declarations.
+    """A domain's declarations and rules.
 
-    supertypes  type → the types directly above it
-    constants   name → its types
-    predicates  name → the types of each parameter
-    notes       what a user should know about how the domain is read
+    supertypes   type → the types directly above it
+    constants    name → its types
+    predicates   name → the types of each parameter
+    actions      in the order of the text
+    derivations  the rules of derived predicates, in the order of the text
+    notes        what a user should know about how the domain is read
     """
 
     name: str
     supertypes: dict[str, tuple[str, ...]]
     constants: dict[str, tuple[str, ...]]
     predicates: dict[str, tuple[tuple[str, ...], ...]]
+    actions: tuple[Action, ...]
+    derivations: tuple[Derivation, ...]
     notes: tuple[str, ...]
+
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """All types, the roots among them."""
+        return ROOT_TYPES.union(self.supertypes, *self.supertypes.values())
+
+    @cached_property
+    def derived(self) -> frozenset[str]:
+        """The derived predicates."""
+        return frozenset(derivation.predicate for derivation in self.derivations)
 
     def types_above(self, types: Sequence[str]) -> set[str]:
         """These types and all above them, up to ``object``."""
@@ -55,8 +96,8 @@ class DomainDescription:
     @cached_property
     def type_relations(self) -> dict[str, str]:
         """Type → its relation; they differ only where a predicate has the type's name."""
-        names = {name for pair in self.supertypes.items() for name in (pair[0], *pair[1])} - ROOT_TYPES
-        return {name: f"{name}@type" if name in self.predicates else name for name in sorted(names)}
+        names = sorted(self.types - ROOT_TYPES)
+        return {name: f"{name}@type" if name in self.predicates else name for name in names}
 
     @cached_property
     def relations(self) -> tuple[tuple[str, int], ...]:
@@ -81,33 +122,111 @@ class ProblemDescription:
 
 
 def describe_domain(source: Source) -> DomainDescription:
-    """Read a domain's declarations, or refuse what Trifold does not support."""
+    """Read a domain's declarations and rules, or refuse what Trifold does not support.
+
+    This is code of ours whose time is bounded by the length of the text, so it may run outside of any limits.
+    """
+    if len(source.text) > MAX_BYTES:
+        raise TrifoldError(
+            f"the domain has more than {MAX_BYTES:,} characters", place=source.name, remedy="give a domain file"
+        )
     define = parse_definition(source, "domain")
-    functions = [entry for section in define.find(":functions") for entry in section.items if entry.is_list]
-    for function in functions:
-        if function.head != "total-cost":
-            raise TrifoldError(
-                f"numeric fluents are not supported: {function}",
-                place=source.place(function.line, function),
-                remedy="remove every function but total-cost, which is ignored",
-            )
+    check_sections(define, source, DOMAIN_SECTIONS)
+    for section in define.find(":requirements"):
+        for entry in section.items[1:]:
+            if str(entry) not in REQUIREMENTS:
+                raise TrifoldError(
+                    f"the requirement {entry} is not supported",
+                    place=source.place(entry.line, section),
+                    remedy=f"leave it out; supported are {' '.join(sorted(REQUIREMENTS))}",
+                )
+    supertypes = _read_types(define, source)
+    types = ROOT_TYPES.union(supertypes, *supertypes.values())
+    constants = _read_objects(define, ":constants", types, source)
+    predicates = _read_predicates(define, types, source)
+    derived = frozenset(section.items[1].head for section in define.find(":derived") if len(section.items) > 1)
+    scope = Scope(source, predicates, types, constants, derived)
+    notes = ("costs are ignored: plans are counted in steps",) if any(define.find(":functions")) else ()
+    name = check_name(definition_name(define), define.items[1], source)
+    actions, derivations = read_actions(define, scope), read_derivations(define, scope)
+    return DomainDescription(name, supertypes, constants, predicates, actions, derivations, notes)
+
+
+def _read_types(define: Expression, source: Source) -> dict[str, tuple[str, ...]]:
+    """Type → the types directly above it; a type that would be above itself is refused."""
     supertypes: dict[str, tuple[str, ...]] = {}
-    for name, types, _ in typed_list(define, ":types"):
-        supertypes[name] = (*supertypes.get(name, ()), *types)
+    for name, above, entry in typed_list(define, ":types", source):
+        for kind in (name, *above):
+            check_name(kind, entry, source)
+        if name not in ROOT_TYPES:
+            supertypes[name] = tuple(dict.fromkeys((*supertypes.get(name, ()), *above)))
+        elif set(above) - {"object"}:
+            raise _declaration_error(source, entry, f"nothing is above the type {name}")
+    for name in supertypes:
+        pending, seen = list(supertypes[name]), set[str]()
+        while pending:
+            kind = pending.pop()
+            if kind not in seen:
+                seen.add(kind)
+                pending.extend(supertypes.get(kind, ()))
+        if name in seen:
+            entry = next(define.find(":types"))
+            raise _declaration_error(source, entry, f"the type {name} is declared to be above itself")
+    return supertypes
+
+
+def _read_predicates(
+    define: Expression, types: Iterable[str], source: Source
+) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Name → the types of each parameter."""
     predicates: dict[str, tuple[tuple[str, ...], ...]] = {}
     for section in define.find(":predicates"):
         for entry in section.items[1:]:
             if not entry.head:
                 raise syntax_error(source, entry, "a predicate is declared as (name ?x ?y)")
-            predicates[entry.head] = tuple(types for _, types, _ in read_typed(entry.items[1:]))
-    constants = {name: types for name, types, _ in typed_list(define, ":constants")}
-    notes = ("total-cost is ignored: plans are counted in steps",) if functions else ()
-    return DomainDescription(definition_name(define), supertypes, constants, predicates, notes)
+            check_name(entry.head, entry, source)
+            if entry.head in CONNECTIVES:
+                raise _declaration_error(source, entry, f"{entry.head} is a word of PDDL, not a name")
+            parameters = read_typed(entry.items[1:], source)
+            for _, kinds, where in parameters:
+                check_types(kinds, types, where, source)
+            if predicates.setdefault(entry.head, found := tuple(kinds for _, kinds, _ in parameters)) != found:
+                raise _declaration_error(source, entry, f"the predicate {entry.head} is declared twice")
+    return predicates
+
+
+def _read_objects(define: Expression, head: str, types: Iterable[str], source: Source) -> dict[str, tuple[str, ...]]:
+    """Name → its types; a name given twice must have the same ones."""
+    objects: dict[str, tuple[str, ...]] = {}
+    for name, kinds, entry in typed_list(define, head, source):
+        check_name(name, entry, source)
+        check_types(kinds, types, entry, source)
+        if name in objects:
+            raise _declaration_error(source, entry, f"the object {name} is declared twice")
+        objects[name] = kinds
+    return objects
+
+
+def check_types(kinds: Sequence[str], types: Iterable[str], entry: Expression, source: Source) -> None:
+    """Refuse a type that is not declared."""
+    for kind in kinds:
+        if kind not in types:
+            raise TrifoldError(
+                f"the type {kind} is not declared",
+                place=source.place(entry.line),
+                remedy="declare it in (:types …) of the domain",
+            )
+
+
+def _declaration_error(source: Source, entry: Expression, message: str) -> TrifoldError:
+    return TrifoldError(message, place=source.place(entry.line, entry), remedy="mend the declaration")
 
 
 def describe_problem(source: Source, domain: DomainDescription) -> ProblemDescription:
     """Read a problem's declarations and check them against its domain."""
     define = parse_definition(source, "problem")
+    check_sections(define, source, PROBLEM_SECTIONS)
+    name = check_name(definition_name(define), define.items[1], source)
     for section in define.find(":domain"):
         named = str(section.items[1]) if len(section.items) > 1 else ""
         if named != domain.name:
@@ -116,8 +235,15 @@ def describe_problem(source: Source, domain: DomainDescription) -> ProblemDescri
                 place=source.place(section.line, section),
                 remedy="give it with its own domain file",
             )
-    objects = dict(domain.constants)
-    objects.update((name, types) for name, types, _ in typed_list(define, ":objects"))
+    own = _read_objects(define, ":objects", domain.types, source)
+    for shared in own.keys() & domain.constants.keys():
+        if own[shared] != domain.constants[shared]:
+            raise TrifoldError(
+                f"the object {shared} is a constant of the domain, of another type",
+                place=source.name,
+                remedy="remove it from (:objects …)",
+            )
+    objects = domain.constants | own
     if not objects:
         raise TrifoldError("the problem has no objects", place=source.name, remedy="declare some in (:objects …)")
     initial = []
@@ -129,6 +255,12 @@ def describe_problem(source: Source, domain: DomainDescription) -> ProblemDescri
                     place=source.place(entry.line, entry),
                     remedy="remove it: what is not listed is false",
                 )
+            if entry.head in domain.derived:
+                raise TrifoldError(
+                    f"{entry.head} is derived, so it cannot be given in the initial state",
+                    place=source.place(entry.line, entry),
+                    remedy="remove it: it is true where its rules say so",
+                )
             if entry.head != "=":
                 initial.append(check_atom(entry, domain, objects, source))
     goal = [literal for section in define.find(":goal") for part in section.items[1:]
@@ -138,9 +270,7 @@ def describe_problem(source: Source, domain: DomainDescription) -> ProblemDescri
         raise TrifoldError(
             "the problem has no goal", place=source.place(line), remedy="add (:goal (and …)) with at least one atom"
         )
-    return ProblemDescription(
-        definition_name(define), objects, tuple(dict.fromkeys(initial)), tuple(dict.fromkeys(goal)), domain.notes
-    )
+    return ProblemDescription(name, objects, tuple(dict.fromkeys(initial)), tuple(dict.fromkeys(goal)), domain.notes)
 
 
 def goal_literals(
@@ -198,49 +328,3 @@ def check_atom(
                 remedy=f"give {entry.head} objects of the types that the domain declares",
             )
     return Literal(entry.head, arguments)
-
-
-def parse_definition(source: Source, kind: str) -> Expression:
-    """The (define (kind name) …) of a text; a domain given as a problem, or the other way round, is refused."""
-    define = parse(source.text, source.name)
-    title = define.items[1] if len(define.items) > 1 else define
-    if title.head not in ("domain", "problem") or len(title.items) != 2:
-        raise syntax_error(source, title, "a definition starts with (define (domain name) or (define (problem name)")
-    if title.head != kind:
-        raise TrifoldError(
-            f"this is a {title.head}, and a {kind} is needed",
-            place=source.place(title.line, title),
-            remedy=f"give the {kind} file here",
-        )
-    return define
-
-
-def definition_name(define: Expression) -> str:
-    return str(define.items[1].items[1])
-
-
-def typed_list(define: Expression, head: str) -> list[tuple[str, tuple[str, ...], int]]:
-    """All entries of the sections with this head, such as (:objects a b - block)."""
-    return [entry for section in define.find(head) for entry in read_typed(section.items[1:])]
-
-
-def read_typed(items: Sequence[Expression]) -> list[tuple[str, tuple[str, ...], int]]:
-    """(name, types, line) of the names in a list such as ``a b - block c - (either x y) d``."""
-    entries: list[tuple[str, tuple[str, ...], int]] = []
-    names: list[Expression] = []
-    rest = iter(items)
-    for item in rest:
-        if item.word != "-":
-            names.append(item)
-            continue
-        kind = next(rest, None)
-        if kind is not None:
-            types = tuple(part.word for part in kind.items[1:]) if kind.is_list else (kind.word,)
-            entries.extend((name.word, types, name.line) for name in names)
-            names = []
-    entries.extend((name.word, ("object",), name.line) for name in names)
-    return entries
-
-
-def syntax_error(source: Source, entry: Expression, remedy: str) -> TrifoldError:
-    return TrifoldError("PDDL syntax error", place=source.place(entry.line, entry), remedy=remedy)

@@ -10,9 +10,6 @@ import weakref
 from typing import Any, Protocol
 
 from trifold.errors import TrifoldError
-from trifold.pddl.text import Source, normalise
-
-REQUIREMENT = re.compile(r"Undefined requirement: (:[\w-]+)")
 
 
 class Releasable(Protocol):
@@ -51,11 +48,8 @@ class Engine:
         self.goal = ProblemGoalStrategy.create(self.problem)
 
 
-def create_context(domain: Source, problem: Source | None) -> Any:
-    """pymimir's search context of a problem, or None if only the domain is to be checked.
-
-    A requirement that the texts use but do not declare is declared for them.
-    """
+def create_context(domain: str, problem: str) -> Any:
+    """pymimir's search context of a problem, from texts that ``rewriting`` has written."""
     from pymimir.advanced.formalism import Parser, ParserOptions
     from pymimir.advanced.search import (
         LiftedKPKCOptions,
@@ -65,48 +59,22 @@ def create_context(domain: Source, problem: Source | None) -> Any:
         SymmetryPruning,
     )
 
-    text, added, options = normalise(domain.text), set[str](), ParserOptions()
-    while True:
-        source = domain
-        try:
-            parser = Parser(text, "", options)
-            if problem is None:
-                return None
-            source = problem
-            parsed = parser.parse_problem(normalise(problem.text), "", options)
-            # Symmetry pruning stays off: it ends the process on processors without AVX-512.
-            lifted = LiftedOptions(LiftedKPKCOptions(SymmetryPruning.OFF))
-            return SearchContext.create(parsed, SearchContextOptions(lifted))
-        except (RuntimeError, IndexError, ValueError) as error:
-            missing = REQUIREMENT.match(str(error))
-            if missing is None or missing[1] in added:
-                raise translate(error, source) from None
-            added.add(missing[1])
-            text = add_requirement(text, missing[1])
+    options = ParserOptions()
+    try:
+        parsed = Parser(domain, "", options).parse_problem(problem, "", options)
+        # Symmetry pruning stays off: it ends the process on processors without AVX-512.
+        lifted = LiftedOptions(LiftedKPKCOptions(SymmetryPruning.OFF))
+        return SearchContext.create(parsed, SearchContextOptions(lifted))
+    except (RuntimeError, IndexError, ValueError) as error:
+        raise translate(error) from None
 
 
-def add_requirement(text: str, requirement: str) -> str:
-    """Declare a requirement in a normalised domain text, on a line that is already there.
-
-    >>> add_requirement("(define (domain d) (:predicates (p)))", ":typing")
-    '(define (domain d)(:requirements :typing) (:predicates (p)))'
-    """
-    declared, count = re.subn(r"\(\s*:requirements\b", rf"(:requirements {requirement}", text, count=1)
-    if count:
-        return declared
-    return re.sub(r"(\(\s*domain\s+[^\s()]+\s*\))", rf"\1(:requirements {requirement})", text, count=1)
-
-
-def translate(error: Exception, source: Source) -> TrifoldError:
-    """pymimir's error as ours: what is wrong, the line, and the words it points at."""
-    text = str(error)
-    what = re.search(r"Error! (.*?) here:", text) or re.match(r"([^\n]+)", text)
-    message = what[1].strip().rstrip(".") if what else "it cannot be read"
-    line = re.search(r"In line (\d+):", text)
-    marked = re.search(r"\n([^\n]*)\n( *)(~+) <<-- Here", text)
-    excerpt = marked[1][len(marked[2]) :][: len(marked[3])] if marked else None
+def translate(error: Exception) -> TrifoldError:
+    """pymimir's error as ours: its first words that are not the address of a place in its own code."""
+    text = " ".join(str(error).split())
+    what = re.search(r"Error! (.*?) here:", text) or re.match(r"(.{1,200})", text)
+    message = what[1].strip().rstrip(".") if what and "boost" not in what[1] else "it gives no reason"
     return TrifoldError(
-        f"PDDL error: {message}",
-        place=source.place(int(line[1]), excerpt) if line else source.name,
-        remedy="mend the PDDL there; declarations come in the order of the PDDL standard",
+        f"pymimir cannot take this problem: {message}",
+        remedy="this is an error of Trifold, which wrote the text: please report it with both files",
     )

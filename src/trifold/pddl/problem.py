@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from trifold.pddl.atom_index import AtomIndex
 from trifold.pddl.description import DomainDescription, ProblemDescription, describe_domain, describe_problem
 from trifold.pddl.engine import Engine, create_context, release_at_exit
+from trifold.pddl.executor import Executor
+from trifold.pddl.rewriting import write_domain, write_problem
 from trifold.pddl.text import Source, open_source
 
 if TYPE_CHECKING:
@@ -24,12 +26,14 @@ class Domain:
     name       its name, in lower case
     text       the PDDL text as given
     relations  (name, arity) of each relation, sorted by name
+    rewritten  the domain in the form that pymimir translates rightly
     """
 
     def __init__(self, source: Source, description: DomainDescription) -> None:
         self.source, self.description = source, description
         self.name, self.text = description.name, source.text
         self.relations = description.relations
+        self.rewritten = write_domain(description)
 
     @cached_property
     def signature(self) -> Signature:
@@ -72,10 +76,16 @@ class Problem:
         self.notes = description.notes
         self._states: weakref.WeakValueDictionary[int, State] = weakref.WeakValueDictionary()
         self._action_texts: dict[int, str] = {}
-        self.engine = Engine(create_context(domain.source, source))
+        self.description = description
+        self.engine = Engine(create_context(domain.rewritten, write_problem(domain.description, description)))
         release_at_exit(self)
         self.atom_index = AtomIndex(domain.description, description, self.engine)
         self.initial_state = self._intern(self.engine.repository.get_or_create_initial_state()[0])
+
+    @cached_property
+    def executor(self) -> Executor:
+        """The problem once more, without pymimir: the judge of plans."""
+        return Executor(self.domain.description, self.description)
 
     def is_goal(self, state: State) -> bool:
         """Whether the goal holds in the state."""
@@ -129,11 +139,12 @@ class Problem:
 
 
 def load_domain(text_or_path: str | Path | Source) -> Domain:
-    """Load a domain from a path, or from PDDL text (a string with a parenthesis)."""
+    """Load a domain from a path, or from PDDL text (a string with a parenthesis).
+
+    Its time is bounded by the length of the text, and pymimir does not see it before a problem is loaded.
+    """
     source = open_source(text_or_path, "domain")
-    description = describe_domain(source)
-    create_context(source, None)
-    return Domain(source, description)
+    return Domain(source, describe_domain(source))
 
 
 def load_problem(domain: Domain, text_or_path: str | Path | Source) -> Problem:

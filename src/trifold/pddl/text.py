@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from trifold.errors import TrifoldError
 
-TOKEN = re.compile(r"[()]|[^\s()]+|\n")
+TOKEN = re.compile(r"[()]|\??[^\s()?]+|\?|\n")  # a variable may follow a name without a space: (on?x ?y)
 COMMENT = re.compile(r";[^\n]*")
 
 MAX_DEPTH = 200

@@ -1,0 +1,255 @@
+"""Rewriting: a domain and a problem in the form that pymimir translates rightly.
+
+pymimir 0.13 mistranslates conjunctions of disjunctions, and reads ``(either a b)`` of a variable as both. What it gets
+is therefore written anew from what was read: conditions are conjunctions of literals under one ``exists``, and
+
+- a disjunction makes several actions of one name, several effects, or several rules of a derived predicate;
+- where that would be too many, and for ``forall``, a predicate is invented and derived: ∀x φ is ¬q with q ← ∃x ¬φ;
+- ``(either a b)`` of a variable becomes a type above a and b.
+
+States never show what is invented here: see ``AtomIndex``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, product
+from math import prod
+
+from trifold.errors import TrifoldError
+from trifold.pddl.description import ROOT_TYPES, DomainDescription, ProblemDescription
+from trifold.pddl.formulas import And, Atom, Exists, ForAll, Formula, Not, Or, Variable, free_variables
+from trifold.pddl.rules import Action, Derivation, Effect
+from trifold.pddl.strata import stratify
+
+MAX_DISJUNCTS = 32
+"""A conjunction that would have more disjuncts gets derived predicates for its largest parts."""
+
+MAX_LITERALS = 200_000
+"""A domain that needs more literals without its disjunctions is refused."""
+
+REQUIREMENTS = ":strips :typing :equality :negative-preconditions :existential-preconditions :conditional-effects :adl"
+
+
+@dataclass(frozen=True)
+class Conjunction:
+    """Literals that hold together for some objects that the variables stand for."""
+
+    variables: tuple[Variable, ...] = ()
+    literals: tuple[tuple[Atom, bool], ...] = ()
+
+    def join(self, other: Conjunction) -> Conjunction | None:
+        """Both together, each literal once; None if they contradict each other."""
+        literals = dict(self.literals)
+        for atom, positive in other.literals:
+            if literals.setdefault(atom, positive) is not positive:
+                return None
+        return Conjunction(self.variables + other.variables, tuple(literals.items()))
+
+
+def write_domain(domain: DomainDescription) -> str:
+    """The domain as pymimir takes it; rules that it cannot have are refused."""
+    rewriting = _Rewriting(domain)
+    actions = [text for action in domain.actions for text in rewriting.write_action(action)]
+    rules = [text for derivation in domain.derivations for text in rewriting.write_derivation(derivation)]
+    rules += rewriting.invented_rules
+    stratify(rewriting.dependencies, domain.derived, domain.name)
+    types = (f"{name} - {_either(above)}" for name, above in sorted(rewriting.supertypes.items()))
+    constants = (f"{name} - {_either(map(rewriting.type_name, kinds))}" for name, kinds in domain.constants.items())
+    predicates = [
+        f"({name} {rewriting.parameters(Variable(f'?x{i}', kinds) for i, kinds in enumerate(parameters))})"
+        for name, parameters in domain.predicates.items()
+    ]
+    return "\n".join(
+        [
+            f"(define (domain {domain.name})",
+            f"(:requirements {REQUIREMENTS} {':derived-predicates' if rules else ''})",
+            f"(:types {' '.join(types)})",
+            f"(:constants {' '.join(constants)})",
+            f"(:predicates {' '.join([*predicates, *rewriting.invented_predicates])})",
+            *rules,
+            *actions,
+            ")",
+        ]
+    )
+
+
+def write_problem(domain: DomainDescription, problem: ProblemDescription) -> str:
+    """The problem as pymimir takes it."""
+    names = _Rewriting(domain)
+    objects = (
+        f"{name} - {_either(map(names.type_name, kinds))}"
+        for name, kinds in problem.objects.items()
+        if name not in domain.constants
+    )
+    return "\n".join(
+        [
+            f"(define (problem {problem.name}) (:domain {domain.name})",
+            f"(:objects {' '.join(objects)})",
+            f"(:init {' '.join(map(str, problem.initial))})",
+            f"(:goal (and {' '.join(map(str, problem.goal))})))",
+        ]
+    )
+
+
+@dataclass
+class _Rewriting:
+    """What is invented on the way: types for ``either``, predicates and their rules."""
+
+    domain: DomainDescription
+    supertypes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    invented_predicates: list[str] = field(default_factory=list)
+    invented_rules: list[str] = field(default_factory=list)
+    dependencies: list[tuple[str, str, bool]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.taken = {*self.domain.predicates, *self.domain.types}
+        self.literals = 0
+        clashes = sorted((self.domain.types & self.domain.predicates.keys()) - ROOT_TYPES)
+        # pymimir takes a type for a predicate of its name.
+        self.renamed = {kind: self._invent(f"{kind}-type") for kind in clashes}
+        self.either: dict[frozenset[str], str] = {}
+        for kind in sorted(self.domain.types - ROOT_TYPES):
+            above = self.domain.supertypes.get(kind, ("object",))
+            self.supertypes[self.type_name(kind)] = tuple(map(self.type_name, above))
+
+    def type_name(self, kind: str) -> str:
+        return self.renamed.get(kind, kind)
+
+    def parameters(self, variables: Iterable[Variable]) -> str:
+        """A typed list; of a variable that may have one of several types, the type above them."""
+        return " ".join(f"{variable.name} - {self._one_type(variable.types)}" for variable in variables)
+
+    def _one_type(self, types: tuple[str, ...]) -> str:
+        kinds = frozenset(map(self.type_name, types))
+        if "object" in kinds or len(kinds) == 1:
+            return "object" if "object" in kinds else next(iter(kinds))
+        if kinds not in self.either:
+            self.either[kinds] = above = self._invent("either-type")
+            self.supertypes[above] = ("object",)
+            for kind in kinds:
+                self.supertypes[kind] = (*self.supertypes[kind], above)
+        return self.either[kinds]
+
+    def _invent(self, wish: str) -> str:
+        name, number = wish, 1
+        while name in self.taken:
+            number += 1
+            name = f"{wish}-{number}"
+        self.taken.add(name)
+        return name
+
+    def write_action(self, action: Action) -> Iterator[str]:
+        """An action for each disjunct of the condition, all of one name."""
+        scope = {variable.name: variable for variable in action.parameters}
+        effects = " ".join(chain.from_iterable(self.write_effect(effect, scope) for effect in action.effects))
+        for condition in self.disjuncts(action.condition, scope, True):
+            yield (
+                f"(:action {action.name} :parameters ({self.parameters(action.parameters)}) "
+                f":precondition {self.write_condition(condition)} :effect (and {effects}))"
+            )
+
+    def write_effect(self, effect: Effect, scope: dict[str, Variable]) -> Iterator[str]:
+        """An effect for each disjunct of the condition; what exists for it is quantified over all."""
+        inner = scope | {variable.name: variable for variable in effect.variables}
+        for condition in self.disjuncts(effect.condition, inner, True):
+            text = _literal(effect.atom, effect.positive)
+            if condition.literals:
+                text = f"(when {_conjunction(condition)} {text})"
+            if variables := effect.variables + condition.variables:
+                text = f"(forall ({self.parameters(variables)}) {text})"
+            yield text
+
+    def write_derivation(self, derivation: Derivation) -> list[str]:
+        """A rule for each disjunct of the condition."""
+        scope = {variable.name: variable for variable in derivation.parameters}
+        return self._rules(
+            derivation.predicate, derivation.parameters, self.disjuncts(derivation.condition, scope, True)
+        )
+
+    def write_condition(self, condition: Conjunction) -> str:
+        text = _conjunction(condition)
+        return f"(exists ({self.parameters(condition.variables)}) {text})" if condition.variables else text
+
+    def _rules(self, predicate: str, variables: Sequence[Variable], bodies: Sequence[Conjunction]) -> list[str]:
+        self.dependencies += [(predicate, atom.predicate, sign) for body in bodies for atom, sign in body.literals]
+        head = f"({predicate} {self.parameters(variables)})"
+        return [f"(:derived {head} {self.write_condition(body)})" for body in bodies]
+
+    def _derive(self, formula: Formula, bodies: Sequence[Conjunction], scope: dict[str, Variable]) -> Atom:
+        """An invented atom over the formula's free variables that holds where one of the bodies does."""
+        name = self._invent("invented")
+        variables = [scope[variable] for variable in sorted(free_variables(formula))]
+        self.invented_predicates.append(f"({name} {self.parameters(variables)})")
+        self.invented_rules += self._rules(name, variables, bodies)
+        return Atom(name, tuple(variable.name for variable in variables))
+
+    def disjuncts(self, formula: Formula, scope: dict[str, Variable], positive: bool) -> list[Conjunction]:
+        """Conjunctions of which one holds iff the formula does, or if not positive, iff it does not."""
+        match formula:
+            case Atom("=", (left, right)) if left == right:
+                return [Conjunction()] if positive else []
+            case Atom("=", (left, right)) if not left.startswith("?") and not right.startswith("?"):
+                return [] if positive else [Conjunction()]
+            case Atom():
+                return [Conjunction((), ((formula, positive),))]
+            case Not(part):
+                return self.disjuncts(part, scope, not positive)
+            case And(parts) | Or(parts):
+                choices = [self.disjuncts(part, scope, positive) for part in parts]
+                if isinstance(formula, Or) is positive:
+                    return list(dict.fromkeys(chain.from_iterable(choices)))
+                return self._conjoin(parts, choices, scope)
+            case Exists(variables, part) | ForAll(variables, part):
+                inner = scope | {variable.name: variable for variable in variables}
+                if isinstance(formula, Exists) is positive:
+                    found = self.disjuncts(part, inner, positive)
+                    return [Conjunction(variables + each.variables, each.literals) for each in found]
+                # ∀x φ is ¬∃x ¬φ, and ¬∃x φ has the form already.
+                exception = Exists(variables, part)
+                bodies = self.disjuncts(part, inner, not positive)
+                quantified = [Conjunction(variables + each.variables, each.literals) for each in bodies]
+                return [Conjunction((), ((self._derive(exception, quantified, scope), False),))]
+
+    def _conjoin(
+        self, parts: Sequence[Formula], choices: list[list[Conjunction]], scope: dict[str, Variable]
+    ) -> list[Conjunction]:
+        """One disjunct of each part, in all ways; where these are too many, the largest parts are derived."""
+        while prod(map(len, choices)) > MAX_DISJUNCTS:
+            largest = max(range(len(choices)), key=lambda i: len(choices[i]))
+            atom = self._derive(parts[largest], choices[largest], scope)
+            choices[largest] = [Conjunction((), ((atom, True),))]
+        found: dict[Conjunction, None] = {}
+        for choice in product(*choices):
+            joined: Conjunction | None = Conjunction()
+            for each in choice:
+                joined = joined and joined.join(each)
+            if joined is not None:
+                found[joined] = None
+                self._count(joined)
+        return list(found)
+
+    def _count(self, conjunction: Conjunction) -> None:
+        self.literals += len(conjunction.literals)
+        if self.literals > MAX_LITERALS:
+            raise TrifoldError(
+                f"without disjunctions the conditions would have more than {MAX_LITERALS:,} literals",
+                place=f"the domain {self.domain.name}",
+                remedy="write them with fewer disjunctions, or name some by derived predicates",
+            )
+
+
+def _either(types: Iterable[str]) -> str:
+    """The types of an object, or of a type, all of which it has."""
+    names = list(types)
+    return names[0] if len(names) == 1 else f"(either {' '.join(names)})"
+
+
+def _literal(atom: Atom, positive: bool) -> str:
+    text = f"({' '.join((atom.predicate, *atom.terms))})"
+    return text if positive else f"(not {text})"
+
+
+def _conjunction(condition: Conjunction) -> str:
+    return f"(and {' '.join(_literal(*literal) for literal in condition.literals)})"
