@@ -22,8 +22,7 @@ from trifold.bench.timing import Timing, conditions, timed, use_threads
 from trifold.data import LabelLimits, label
 from trifold.encoders import Pairs, encode_all
 from trifold.evaluation import aligned_text
-from trifold.pddl import StateSpace, expand
-from trifold.pddl.engine import create_context
+from trifold.pddl import StateSpace, expand, load_domain, load_problem
 from trifold.pddl.expansion import expand_with_pymimir
 
 MAX_STATES = 10_000_000
@@ -120,7 +119,7 @@ def search_with_pymimir(instance: Instance) -> tuple[int, float]:
     """How many states pymimir finds, and how long it takes without parsing the problem or reading any state."""
     from pymimir.advanced import datasets
 
-    context = create_context(instance.domain, instance.problem)
+    context = load_problem(load_domain(instance.domain), instance.problem).engine.context
     options = datasets.StateSpaceOptions()
     options.max_num_states = MAX_STATES
     options.symmetry_pruning = False

@@ -2,6 +2,7 @@
 
 import random
 from collections import deque
+from pathlib import Path
 
 import pytest
 
@@ -56,3 +57,21 @@ def test_the_way_of_a_policy_is_always_the_same():
         solve(load_problem(domain, text), lambda states: [0.0] * len(states), max_steps=30).actions for _ in range(2)
     }
     assert len(ways) == 1
+
+
+UPSTREAM = Path(__file__).parents[1] / "pddl" / "upstream"
+
+
+@pytest.mark.parametrize("name", ["disjunctions", "either"])
+def test_a_plan_that_only_pymimir_takes_is_a_disagreement(name, monkeypatch):
+    """Without our rewriting pymimir reads these files wrongly, and finds plans that are none."""
+    domain, problem = (UPSTREAM / f"{name}-{kind}.pddl" for kind in ("domain", "problem"))
+    honest = load_problem(load_domain(domain), problem)
+    monkeypatch.setattr("trifold.pddl.problem.write_domain", lambda description: domain.read_text())
+    wrong = load_problem(load_domain(domain), problem)
+    distances = optimal_distances(wrong)
+    found = solve(wrong, lambda states: [distances.get(state, 99) for state in states])
+    assert found.outcome is Outcome.DISAGREEMENT
+    assert "(go) is not applicable" in found.failure
+    distances = optimal_distances(honest)
+    assert solve(honest, lambda states: [distances[state] for state in states]).outcome is Outcome.SOLVED

@@ -36,11 +36,11 @@ def solve(
 ) -> None:
     """Solve a problem by stepping to the unvisited successor with the least V.
 
-    The model carries its domain, so --domain is needed only to use another text of it. The plan is replayed before it
-    is called solved.
+    The model carries its domain, so --domain is needed only to use another text of it. The plan is replayed by an
+    engine of its own before it is called solved.
 
     Exit codes: 0 solved, 2 bad input, 3 step limit, 4 stuck, 5 cycle (--strict), 6 timeout, 7 memory limit, 8 crash,
-    9 invalid plan, 130 interrupted.
+    9 invalid plan, 10 disagreement of two engines about the plan, 130 interrupted.
     """
     from trifold.evaluation import Job, attempt_each
     from trifold.planning import Outcome, plan_text, write_plan

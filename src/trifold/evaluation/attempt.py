@@ -72,14 +72,16 @@ def attempt_each(
 def describe(job: Job) -> dict[str, Any]:
     """The names of the job's model, domain, device and hardware, and the model's origin; raises what is wrong."""
     (result,) = run_isolated("trifold.evaluation.job:describe_job", [asdict(job)], workers=1, limits=Limits())
-    if result.outcome != "ok":
-        raise _error(result)
+    if error := _error(result):
+        raise error
     assert result.value is not None
     return result.value
 
 
-def _error(result: Result) -> TrifoldError:
+def _error(result: Result, failure: str | None = None) -> TrifoldError | None:
     """What the child has to say to the user, or what befell it."""
+    if result.outcome == "ok":
+        return TrifoldError(failure) if failure else None
     if result.outcome == "error" and result.value:
         return TrifoldError(**result.value)
     return TrifoldError(result.message)
@@ -97,7 +99,7 @@ def _attempt(job: Job, result: Result, events: Sequence[dict[str, Any]]) -> Atte
         seconds=result.seconds,
         evaluated=answer.get("evaluated"),
         seconds_per_step=answer.get("seconds_per_step"),
-        error=None if is_answered else _error(result),
+        error=_error(result, answer.get("failure")),
         about=next((event for event in events if event["event"] == "ready"), None),
         warnings=tuple(event["message"] for event in events if event["event"] == "warning"),
     )

@@ -41,8 +41,9 @@ from trifold.evaluation.records import (
 from trifold.evaluation.references import CHECKING_SECONDS
 from trifold.files import make_folder
 from trifold.hardware import processor_name
+from trifold.pddl.executor import Executor
 from trifold.pddl.isolation import Limits, Result, run_isolated
-from trifold.planning import Outcome, replay
+from trifold.planning import Outcome, judge
 
 PLANNER, POLICY = "LAMA", "first plan"
 
@@ -116,22 +117,20 @@ def find_first_plans(
 
 def first_plan_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """What runs in a child process: run LAMA until its first plan, and return what its record says of it."""
-    from trifold.pddl import load_domain, load_problem
-
     asked = Job(**job)
-    problem = load_problem(load_domain(Path(asked.domain)), Path(asked.problem))
+    executor = Executor.load(Path(asked.domain), Path(asked.problem))
     texts = {DOMAIN: without_metric(asked.domain), PROBLEM: without_metric(asked.problem)}
     start = time.monotonic()
     end, plans = run_search(asked.planner, ("--alias", "lama-first", DOMAIN, PROBLEM), texts, asked.timeout)
     about = {
-        "domain": problem.domain.name,
-        "objects": len(problem.objects),
+        "domain": executor.domain.name,
+        "objects": len(executor.problem.objects),
         "seconds": time.monotonic() - start,  # of the planner: what we read and replay is no work of its
     }
     if not plans:
         return about | {"outcome": ENDS.get(end, Outcome.CRASH), "message": end}
     plan = plans[0]  # it stops at the first
-    check = replay(problem, plan)
+    check = judge(executor, plan)
     if not check:
         return about | {"outcome": Outcome.INVALID_PLAN, "message": check.failure}
     return about | {"outcome": Outcome.SOLVED, "plan_length": len(plan), "steps": len(plan)}

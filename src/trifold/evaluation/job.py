@@ -38,7 +38,7 @@ class Job:
 
 
 def solve_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Attempt a problem, and return the outcome, the number of states evaluated and the seconds per step.
+    """Attempt a problem, and return the outcome, the states evaluated, seconds per step, and why a plan failed.
 
     Reports one event `ready` with what was loaded, then one event `step` per state on the way, and an event `warning`
     for each thing that the user should know.
@@ -68,6 +68,7 @@ def solve_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
         "outcome": trajectory.outcome,
         "evaluated": trajectory.evaluated,
         "seconds_per_step": trajectory.seconds_per_step,
+        "failure": trajectory.failure,
     }
 
 

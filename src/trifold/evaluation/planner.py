@@ -18,8 +18,9 @@ from typing import Any
 
 from trifold.errors import TrifoldError
 from trifold.evaluation.leash import ERRORS, run_on_leash
+from trifold.pddl.executor import Executor
 from trifold.pddl.text import parse, read_text
-from trifold.planning import parse_plan, replay
+from trifold.planning import judge, parse_plan
 
 OPTIMAL, BEST_KNOWN, NO_PLAN, FAILED = "optimal", "best known", "no plan", "failed"
 """The kinds of reference: the shortest plan, a plan, none within the limits, and what is worth another try."""
@@ -93,11 +94,9 @@ def reference_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None])
     The optimal searches share `optimal_timeout`, and leave to those after them what they do not need; LAMA takes what
     is then left of `timeout`.
     """
-    from trifold.pddl import load_domain, load_problem
-
     asked = Job(**job)
     start = time.monotonic()
-    problem = load_problem(load_domain(Path(asked.domain)), Path(asked.problem))
+    executor = Executor.load(Path(asked.domain), Path(asked.problem))
     texts = {DOMAIN: without_metric(asked.domain), PROBLEM: without_metric(asked.problem)}
     notes: list[str] = []
 
@@ -105,7 +104,7 @@ def reference_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None])
         """How a search ended, and the length of its best plan that replays."""
         end, plans = run_search(asked.planner, options, texts, deadline - time.monotonic())
         for actions in sorted(plans, key=len):
-            check = replay(problem, actions)
+            check = judge(executor, actions)
             if check:
                 return end, len(actions)
             notes.append(f"{name}: {end}, but a plan does not replay: {check.failure}")
@@ -114,7 +113,7 @@ def reference_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None])
         return end, None
 
     def answer(kind: str, length: int | None = None, search: str | None = None) -> dict[str, Any]:
-        about = {"domain": problem.domain.name, "message": "; ".join(notes) or None}
+        about = {"domain": executor.domain.name, "message": "; ".join(notes) or None}
         return about | {"kind": kind, "length": length, "search": search}
 
     for left, (name, search) in zip(range(len(OPTIMAL_SEARCHES), 0, -1), OPTIMAL_SEARCHES.items(), strict=True):

@@ -131,7 +131,8 @@ class Problem:
         text = self._action_texts.get(index)
         if text is None:
             # pymimir's plan form leaves out the parameters that it adds for quantified conditions.
-            text = self._action_texts[index] = action.to_string_for_plan(self.engine.problem)
+            text = action.to_string_for_plan(self.engine.problem).replace(" )", ")")
+            self._action_texts[index] = text
         return text
 
     def __repr__(self) -> str:

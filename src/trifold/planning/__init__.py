@@ -1,7 +1,7 @@
 """Acting: the paper's policy over a problem and a callable V, named outcomes, plans and their replay."""
 
 from trifold.planning.outcomes import EXIT_CODES, Outcome
-from trifold.planning.plan import Replay, parse_plan, plan_text, read_plan, replay, write_plan
+from trifold.planning.plan import Replay, judge, parse_plan, plan_text, read_plan, replay, write_plan
 from trifold.planning.policy import Step, Task, Trajectory, follow_policy
 from trifold.planning.solve import solve
 
@@ -13,6 +13,7 @@ __all__ = [
     "Task",
     "Trajectory",
     "follow_policy",
+    "judge",
     "parse_plan",
     "plan_text",
     "read_plan",

@@ -20,6 +20,7 @@ class Outcome(StrEnum):
     MEMORY_LIMIT = "memory limit"
     CRASH = "crash"  # the process died, or raised what nobody expected
     INVALID_PLAN = "invalid plan"  # the policy reached a goal, but replaying its actions does not
+    DISAGREEMENT = "disagreement"  # the plan replays in pymimir, but not in our own executor
     BAD_INPUT = "bad input"
 
     @property
@@ -39,4 +40,5 @@ EXIT_CODES: dict[Outcome, int] = {
     Outcome.MEMORY_LIMIT: 7,
     Outcome.CRASH: 8,
     Outcome.INVALID_PLAN: 9,
+    Outcome.DISAGREEMENT: 10,
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from trifold.errors import TrifoldError
 from trifold.files import write_whole
+from trifold.pddl.executor import Executor
 from trifold.planning.policy import State, Task
 
 
@@ -70,8 +71,20 @@ class Replay:
         return self.failure is None
 
 
+def judge(executor: Executor, actions: Sequence[str]) -> Replay:
+    """Replay the actions by Trifold's own executor, which shares nothing with the engine that found them."""
+    state = executor.initial
+    for steps, action in enumerate(actions):
+        if not executor.is_applicable(state, action):
+            return Replay(steps, f"step {steps + 1}: {_canonical(action)} is not applicable")
+        state = executor.apply(state, action)
+    if not executor.is_goal(state):
+        return Replay(len(actions), f"the goal does not hold after the last step ({len(actions)})")
+    return Replay(len(actions))
+
+
 def replay(problem: Task[State], actions: Sequence[str]) -> Replay:
-    """Apply the actions one after another from the initial state, and test the goal at the end."""
+    """Replay the actions by the successors of any task, such as pymimir's of a problem."""
     state = problem.initial_state
     for steps, action in enumerate(actions):
         successors = {_canonical(name): successor for name, successor in problem.successors(state)}

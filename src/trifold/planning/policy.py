@@ -42,6 +42,7 @@ class Trajectory:
 
     `actions` is a plan only if `outcome` is solved. `values` has one entry more than `actions`: V of the initial
     state comes first. `evaluated` counts the states whose V was asked for, and `seconds` is the time it all took.
+    `failure` says why a plan was not believed.
     """
 
     outcome: Outcome
@@ -50,6 +51,7 @@ class Trajectory:
     visited: int
     evaluated: int
     seconds: float
+    failure: str | None = None
 
     @property
     def seconds_per_step(self) -> float:

@@ -1,0 +1,6 @@
+(define (domain disjunctions)
+  (:requirements :strips :typing :disjunctive-preconditions)
+  (:predicates (p) (q) (r) (s) (g))
+  (:action sp :parameters () :precondition (and) :effect (p))
+  (:action sr :parameters () :precondition (and) :effect (r))
+  (:action go :parameters () :precondition (and (or (p) (q)) (or (r) (s))) :effect (g)))

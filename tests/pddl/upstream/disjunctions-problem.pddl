@@ -1,0 +1,1 @@
+(define (problem three-steps) (:domain disjunctions) (:objects o) (:init) (:goal (and (g))))

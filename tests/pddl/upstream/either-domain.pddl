@@ -1,0 +1,6 @@
+(define (domain either)
+  (:requirements :strips :typing :negative-preconditions :universal-preconditions)
+  (:types a b - object)
+  (:predicates (q ?x - object) (g))
+  (:action mark :parameters (?x - (either a b)) :precondition (not (q ?x)) :effect (q ?x))
+  (:action go :parameters () :precondition (forall (?x - (either a b)) (q ?x)) :effect (g)))
