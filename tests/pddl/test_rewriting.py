@@ -108,6 +108,11 @@ def test_a_variable_of_several_types_stands_for_objects_of_any_of_them() -> None
     assert assert_alike(EITHER, text) > 10
 
 
+def test_a_predicate_may_be_the_only_one_that_takes_several_types() -> None:
+    domain = "(define (domain d) (:types a b) (:predicates (p ?x - (either a b)) (g)) (:action go :effect (g)))"
+    assert assert_alike(domain, "(define (problem x) (:domain d) (:objects o - a) (:init (p o)) (:goal (g)))") == 2
+
+
 def test_what_is_invented_gets_names_that_nothing_else_has() -> None:
     domain = EITHER.replace("(g))", "(g) (invented) (either-type) (a))", 1)
     text = "(define (problem x) (:domain d) (:objects o - a u v - d w - c t - e) (:init (m w) (a)) (:goal (g)))"

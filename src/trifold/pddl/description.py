@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 from trifold.errors import TrifoldError
@@ -37,7 +38,7 @@ REQUIREMENTS = frozenset(
 DOMAIN_SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action", ":derived")
 PROBLEM_SECTIONS = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric", ":length")
 
-MAX_BYTES = 2**22
+MAX_LENGTH = 2**20
 """Longer domains are refused. The longest of the planning competitions has 140 KB."""
 
 
@@ -126,9 +127,9 @@ def describe_domain(source: Source) -> DomainDescription:
 
     This is code of ours whose time is bounded by the length of the text, so it may run outside of any limits.
     """
-    if len(source.text) > MAX_BYTES:
+    if len(source.text) > MAX_LENGTH:
         raise TrifoldError(
-            f"the domain has more than {MAX_BYTES:,} characters", place=source.name, remedy="give a domain file"
+            f"the domain has more than {MAX_LENGTH:,} characters", place=source.name, remedy="give a domain file"
         )
     define = parse_definition(source, "domain")
     check_sections(define, source, DOMAIN_SECTIONS)
@@ -162,16 +163,13 @@ def _read_types(define: Expression, source: Source) -> dict[str, tuple[str, ...]
             supertypes[name] = tuple(dict.fromkeys((*supertypes.get(name, ()), *above)))
         elif set(above) - {"object"}:
             raise _declaration_error(source, entry, f"nothing is above the type {name}")
-    for name in supertypes:
-        pending, seen = list(supertypes[name]), set[str]()
-        while pending:
-            kind = pending.pop()
-            if kind not in seen:
-                seen.add(kind)
-                pending.extend(supertypes.get(kind, ()))
-        if name in seen:
-            entry = next(define.find(":types"))
-            raise _declaration_error(source, entry, f"the type {name} is declared to be above itself")
+    try:
+        TopologicalSorter(supertypes).prepare()
+    except CycleError as error:
+        entry = next(define.find(":types"))
+        raise _declaration_error(
+            source, entry, f"the type {min(error.args[1])} is declared to be above itself"
+        ) from None
     return supertypes
 
 

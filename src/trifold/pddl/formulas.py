@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -90,6 +90,27 @@ def occurrences(formula: Formula, positive: bool = True) -> Iterator[tuple[str, 
             yield from occurrences(part, positive)
 
 
+class Names:
+    """Names that are taken, and new ones that are not."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._numbers = dict.fromkeys(taken, 1)
+
+    def take(self, wish: str) -> str:
+        """The name itself if nothing else has it, else one with a number.
+
+        >>> names = Names(["x"])
+        >>> names.take("x"), names.take("x"), names.take("y")
+        ('x-2', 'x-3', 'y')
+        """
+        name = wish
+        while name in self._numbers:
+            self._numbers[wish] += 1
+            name = f"{wish}-{self._numbers[wish]}"
+        self._numbers[name] = 1
+        return name
+
+
 @dataclass
 class Scope:
     """What names mean where a formula is read: the domain's declarations, and the variables bound so far.
@@ -103,7 +124,7 @@ class Scope:
     constants: Mapping[str, tuple[str, ...]]
     derived: frozenset[str]
     bound: dict[str, str] = field(default_factory=dict)
-    taken: set[str] = field(default_factory=set)
+    names: Names = field(default_factory=Names)
 
     def bind(self, items: Sequence[Expression]) -> tuple[Scope, tuple[Variable, ...]]:
         """The scope inside a list of typed variables, and these variables."""
@@ -118,12 +139,7 @@ class Scope:
             for kind in types:
                 if kind not in self.types:
                     raise self.error(entry, f"the type {kind} is not declared", "declare it in (:types …)")
-            own, number = name, 1
-            while own in self.taken:
-                number += 1
-                own = f"{name}_{number}"
-            self.taken.add(own)
-            bound[name] = own
+            bound[name] = own = self.names.take(name)
             variables.append(Variable(own, types))
         return replace(self, bound=bound), tuple(variables)
 

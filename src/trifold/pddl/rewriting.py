@@ -15,11 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
-from math import prod
 
 from trifold.errors import TrifoldError
 from trifold.pddl.description import ROOT_TYPES, DomainDescription, ProblemDescription
-from trifold.pddl.formulas import And, Atom, Exists, ForAll, Formula, Not, Or, Variable, free_variables
+from trifold.pddl.formulas import And, Atom, Exists, ForAll, Formula, Names, Not, Or, Variable, free_variables
 from trifold.pddl.rules import Action, Derivation, Effect
 from trifold.pddl.strata import stratify
 
@@ -39,14 +38,6 @@ class Conjunction:
     variables: tuple[Variable, ...] = ()
     literals: tuple[tuple[Atom, bool], ...] = ()
 
-    def join(self, other: Conjunction) -> Conjunction | None:
-        """Both together, each literal once; None if they contradict each other."""
-        literals = dict(self.literals)
-        for atom, positive in other.literals:
-            if literals.setdefault(atom, positive) is not positive:
-                return None
-        return Conjunction(self.variables + other.variables, tuple(literals.items()))
-
 
 def write_domain(domain: DomainDescription) -> str:
     """The domain as pymimir takes it; rules that it cannot have are refused."""
@@ -55,12 +46,13 @@ def write_domain(domain: DomainDescription) -> str:
     rules = [text for derivation in domain.derivations for text in rewriting.write_derivation(derivation)]
     rules += rewriting.invented_rules
     stratify(rewriting.dependencies, domain.derived, domain.name)
-    types = (f"{name} - {_either(above)}" for name, above in sorted(rewriting.supertypes.items()))
-    constants = (f"{name} - {_either(map(rewriting.type_name, kinds))}" for name, kinds in domain.constants.items())
     predicates = [
         f"({name} {rewriting.parameters(Variable(f'?x{i}', kinds) for i, kinds in enumerate(parameters))})"
         for name, parameters in domain.predicates.items()
     ]
+    constants = (f"{name} - {_either(map(rewriting.type_name, kinds))}" for name, kinds in domain.constants.items())
+    # Last, for what comes before invents some.
+    types = [f"{name} - {_either(above)}" for name, above in sorted(rewriting.supertypes.items())]
     return "\n".join(
         [
             f"(define (domain {domain.name})",
@@ -104,11 +96,11 @@ class _Rewriting:
     dependencies: list[tuple[str, str, bool]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.taken = {*self.domain.predicates, *self.domain.types}
+        self.names = Names([*self.domain.predicates, *self.domain.types])
         self.literals = 0
         clashes = sorted((self.domain.types & self.domain.predicates.keys()) - ROOT_TYPES)
         # pymimir takes a type for a predicate of its name.
-        self.renamed = {kind: self._invent(f"{kind}-type") for kind in clashes}
+        self.renamed = {kind: self.names.take(f"{kind}-type") for kind in clashes}
         self.either: dict[frozenset[str], str] = {}
         for kind in sorted(self.domain.types - ROOT_TYPES):
             above = self.domain.supertypes.get(kind, ("object",))
@@ -126,19 +118,11 @@ class _Rewriting:
         if "object" in kinds or len(kinds) == 1:
             return "object" if "object" in kinds else next(iter(kinds))
         if kinds not in self.either:
-            self.either[kinds] = above = self._invent("either-type")
+            self.either[kinds] = above = self.names.take("either-type")
             self.supertypes[above] = ("object",)
             for kind in kinds:
                 self.supertypes[kind] = (*self.supertypes[kind], above)
         return self.either[kinds]
-
-    def _invent(self, wish: str) -> str:
-        name, number = wish, 1
-        while name in self.taken:
-            number += 1
-            name = f"{wish}-{number}"
-        self.taken.add(name)
-        return name
 
     def write_action(self, action: Action) -> Iterator[str]:
         """An action for each disjunct of the condition, all of one name."""
@@ -179,7 +163,7 @@ class _Rewriting:
 
     def _derive(self, formula: Formula, bodies: Sequence[Conjunction], scope: dict[str, Variable]) -> Atom:
         """An invented atom over the formula's free variables that holds where one of the bodies does."""
-        name = self._invent("invented")
+        name = self.names.take("invented")
         variables = [scope[variable] for variable in sorted(free_variables(formula))]
         self.invented_predicates.append(f"({name} {self.parameters(variables)})")
         self.invented_rules += self._rules(name, variables, bodies)
@@ -215,17 +199,16 @@ class _Rewriting:
     def _conjoin(
         self, parts: Sequence[Formula], choices: list[list[Conjunction]], scope: dict[str, Variable]
     ) -> list[Conjunction]:
-        """One disjunct of each part, in all ways; where these are too many, the largest parts are derived."""
-        while prod(map(len, choices)) > MAX_DISJUNCTS:
-            largest = max(range(len(choices)), key=lambda i: len(choices[i]))
-            atom = self._derive(parts[largest], choices[largest], scope)
-            choices[largest] = [Conjunction((), ((atom, True),))]
+        """One disjunct of each part, in all ways; where these are too many, the parts with most are derived."""
+        ways = 1
+        for i in sorted(range(len(choices)), key=lambda i: len(choices[i])):
+            if ways * len(choices[i]) > MAX_DISJUNCTS:
+                atom = self._derive(parts[i], choices[i], scope)
+                choices[i] = [Conjunction((), ((atom, True),))]
+            ways *= len(choices[i])
         found: dict[Conjunction, None] = {}
         for choice in product(*choices):
-            joined: Conjunction | None = Conjunction()
-            for each in choice:
-                joined = joined and joined.join(each)
-            if joined is not None:
+            if (joined := _join(choice)) is not None:
                 found[joined] = None
                 self._count(joined)
         return list(found)
@@ -238,6 +221,16 @@ class _Rewriting:
                 place=f"the domain {self.domain.name}",
                 remedy="write them with fewer disjunctions, or name some by derived predicates",
             )
+
+
+def _join(parts: Sequence[Conjunction]) -> Conjunction | None:
+    """All of them together, each literal once; None if they contradict each other."""
+    literals: dict[Atom, bool] = {}
+    for part in parts:
+        for atom, positive in part.literals:
+            if literals.setdefault(atom, positive) is not positive:
+                return None
+    return Conjunction(tuple(chain.from_iterable(part.variables for part in parts)), tuple(literals.items()))
 
 
 def _either(types: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from trifold.pddl.formulas import TRUE, And, Atom, Formula, Scope, Variable
+from trifold.pddl.formulas import TRUE, And, Atom, Formula, Names, Scope, Variable
 from trifold.pddl.syntax import check_name
 from trifold.pddl.text import Expression
 
@@ -53,7 +53,7 @@ def read_actions(define: Expression, scope: Scope) -> tuple[Action, ...]:
         parameters = parts.get(":parameters", Expression(section.line, ""))
         if not parameters.is_list:
             raise scope.error(parameters, "parameters are a list", "write :parameters (?x - type ?y - type)")
-        own, variables = replace(scope, taken=set()).bind(parameters.items)
+        own, variables = replace(scope, names=Names()).bind(parameters.items)
         condition = own.formula(parts[":precondition"]) if ":precondition" in parts else TRUE
         effects = tuple(_read_effects(parts[":effect"], own, (), TRUE)) if ":effect" in parts else ()
         actions[name] = Action(name, variables, condition, effects)
@@ -67,7 +67,7 @@ def read_derivations(define: Expression, scope: Scope) -> tuple[Derivation, ...]
         if len(section.items) != 3 or not section.items[1].head:
             raise scope.error(section, "this is no rule", "write (:derived (predicate ?x) formula)")
         head, condition = section.items[1:]
-        own, variables = replace(scope, taken=set()).bind(head.items[1:])
+        own, variables = replace(scope, names=Names()).bind(head.items[1:])
         own.check_predicate(head, len(variables))
         derivations.append(Derivation(head.head, variables, own.formula(condition)))
     return tuple(derivations)

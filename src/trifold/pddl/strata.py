@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from trifold.errors import TrifoldError
 
 MAX_STRATA = 100
-"""More are taken for a predicate that depends on its own negation, which would need infinitely many."""
+"""More are taken for a predicate that depends on its own negation, and would need infinitely many."""
 
 
 def stratify(dependencies: Iterable[tuple[str, str, bool]], derived: Collection[str], domain: str) -> dict[str, int]:
@@ -37,7 +37,7 @@ def stratify(dependencies: Iterable[tuple[str, str, bool]], derived: Collection[
             if least > MAX_STRATA:
                 names = sorted(name for name, stratum in strata.items() if stratum >= least - 2 and name in derived)
                 raise TrifoldError(
-                    f"a derived predicate depends on its own negation, or on a forall over itself: {', '.join(names)}",
+                    f"a derived predicate depends on its own negation, or a forall over itself: {', '.join(names)}",
                     place=f"the domain {domain}",
                     remedy="write its rules so that what they negate does not depend on them",
                 )
