@@ -3,9 +3,8 @@
     python experiments/ship.py runs/logistics logistics --problems suite/logistics/validation
 
 The policy of the full-precision model is followed on the problems, and at every step both models choose a successor.
-If any choice differs by more than a tie, the weights stay in float32, and it is said so. Successors that differ in the
-names of objects alone have one V, up to rounding: which of them is chosen is chance in any precision. The file keeps
-the run's provenance.
+If any choice differs by more than a tie, the weights stay in float32, and it is said so. The file keeps the run's
+provenance.
 """
 
 from __future__ import annotations
@@ -24,12 +23,9 @@ from trifold.hardware import spell_command
 from trifold.model import Model, Origin
 from trifold.pddl import Problem, State, load_problem
 from trifold.pddl.folder import find_problems
-from trifold.planning import follow_policy
+from trifold.planning import TIE, choose, follow_policy
 from trifold.shipped import FOLDER, SUFFIX
 from trifold.training.run import RunFolder
-
-TIE = 1e-4
-"""Values of a step that differ by less, relative to their size, are equal up to the rounding of float32."""
 
 
 @dataclass
@@ -43,7 +39,7 @@ class Comparison:
 
     def values(self, states: Sequence[State]) -> Tensor:
         ours, theirs = self.model.values(states), self.other.values(states)
-        least, chosen = float(ours.min()), float(ours[theirs.argmin()])
+        least, chosen = float(ours.min()), float(ours[choose(theirs.tolist())])
         self.decisions += 1
         self.differences += chosen - least > TIE * max(1.0, abs(least))
         return ours

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trifold.errors import TrifoldError
-from trifold.planning import EXIT_CODES, Outcome, follow_policy, replay, solve
+from trifold.planning import EXIT_CODES, TIE, Outcome, choose, follow_policy, replay, solve
 
 
 @dataclass
@@ -68,18 +68,14 @@ def naive_policy(graph, value, max_steps, strict):
             return "solved", actions
         if len(actions) == max_steps:
             return "step limit", actions
-        best = None
-        for action, successor in graph.successors(state):
-            if not strict and successor in visited:
-                continue
-            if best is None or value(successor) < value(best[1]):
-                best = action, successor
-        if best is None:
+        ways = [way for way in graph.successors(state) if strict or way[1] not in visited]
+        if not ways:
             return "stuck", actions
-        if best[1] in visited:
+        least = min(value(successor) for _, successor in ways)
+        action, state = next(way for way in ways if value(way[1]) - least <= TIE * max(1, value(way[1])))
+        if state in visited:
             return "cycle", actions
-        actions.append(best[0])
-        state = best[1]
+        actions.append(action)
         visited.append(state)
 
 
@@ -94,7 +90,10 @@ def graphs(draw):
     return Graph(edges, draw(st.sets(states, max_size=2)))
 
 
-@given(graphs(), st.lists(st.integers(0, 3), min_size=8, max_size=8), st.integers(0, 6), st.booleans())
+close_values = st.builds(lambda whole, near: whole + 0.75 * TIE * near, st.integers(0, 3), st.integers(0, 3))
+
+
+@given(graphs(), st.lists(close_values, min_size=8, max_size=8), st.integers(0, 6), st.booleans())
 def test_it_goes_where_the_naive_policy_goes(graph, table, max_steps, strict):
     found = follow_policy(graph, lambda states: [table[state] for state in states], max_steps=max_steps, strict=strict)
     outcome, actions = naive_policy(graph, lambda state: table[state], max_steps, strict)
@@ -114,6 +113,38 @@ def test_it_is_optimal_under_optimal_distances(graph, strict):
     assert len(found.actions) == optimal[0]
     assert list(found.values) == list(range(optimal[0], -1, -1))
     assert replay(graph, found.actions)
+
+
+@given(graphs(), st.lists(st.integers(-900, 900), min_size=8, max_size=8), st.booleans(), st.randoms())
+def test_rounding_changes_no_choice(graph, table, strict, random):
+    """V with any error below half a tie, another one each time that it is asked, goes where V itself goes."""
+
+    def rounded(states):
+        return [table[state] + random.uniform(-0.49, 0.49) * TIE * max(1, abs(table[state])) for state in states]
+
+    exact = follow_policy(graph, lambda states: [table[state] for state in states], strict=strict)
+    found = follow_policy(graph, rounded, strict=strict)
+    assert (found.outcome, found.actions) == (exact.outcome, exact.actions)
+
+
+@pytest.mark.parametrize("unit", [1.0, -1.0, 1000.0, -1000.0])
+def test_a_tie_is_relative_to_values_above_one(unit):
+    tie = TIE * abs(unit)
+    assert choose([unit + 0.9 * tie, unit, unit + 0.9 * tie]) == 0
+    assert choose([unit + 1.1 * tie, unit, unit]) == 1
+    assert choose([unit + 0.9 * tie, unit], tie=0.0) == 1
+
+
+def test_a_tie_of_small_values_is_absolute():
+    assert choose([0.9 * TIE, 0.0]) == 0
+    assert choose([1.1 * TIE, 0.0]) == 1
+
+
+@pytest.mark.parametrize("other", [0.0, -1e300, 1e300])
+def test_an_infinite_value_is_tied_with_itself_alone(other):
+    assert choose([math.inf, other]) == 1
+    assert choose([other, -math.inf]) == 1
+    assert choose([math.inf, math.inf]) == choose([-math.inf, -math.inf]) == 0
 
 
 def test_all_successors_are_evaluated_by_one_call_and_visited_ones_not_at_all():

@@ -5,7 +5,9 @@ from collections import deque
 from pathlib import Path
 
 import pytest
+import torch
 
+import trifold
 from trifold.domains import DOMAINS, domain_text
 from trifold.pddl import load_domain, load_problem
 from trifold.planning import Outcome, parse_plan, plan_text, replay, solve
@@ -75,3 +77,44 @@ def test_a_plan_that_only_pymimir_takes_is_a_disagreement(name, monkeypatch):
     assert "(go) is not applicable" in found.failure
     distances = optimal_distances(honest)
     assert solve(honest, lambda states: [distances[state] for state in states]).outcome is Outcome.SOLVED
+
+
+def together(model, states):
+    return model.values(states)
+
+
+def alone(model, states):
+    return torch.cat([model.values([state]) for state in states])
+
+
+def permuted(model, states):
+    order = torch.randperm(len(states), generator=torch.Generator().manual_seed(len(states)))
+    values = torch.empty(len(states))
+    values[order] = model.values([states[i] for i in order])
+    return values
+
+
+def in_chunks(model, states):
+    return model.values(states, max_rows=4_000)
+
+
+def by_the_reference(model, states):
+    with torch.enable_grad():
+        return model.network(model.encoder(states[0].problem.structures(states))).detach()
+
+
+def on_cuda(model, states):
+    return model.to("cuda").values(states)
+
+
+needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+ways_to_evaluate = [together, alone, permuted, in_chunks, by_the_reference, pytest.param(on_cuda, marks=needs_cuda)]
+
+
+@pytest.mark.parametrize("evaluate", ways_to_evaluate)
+def test_of_successors_alike_the_first_by_text_is_taken_however_they_are_evaluated(evaluate):
+    """All balls in a room are alike, and so are free grippers. By text, ball1 is followed by ball10."""
+    model = trifold.pretrained("gripper")
+    problem = load_problem(model.domain, DOMAINS["gripper"].problem(random.Random(0), 16, start="classic"))
+    found = solve(problem, lambda states: evaluate(model, states), max_steps=2)
+    assert found.actions == ("(pick ball1 rooma left)", "(pick ball10 rooma right)")

@@ -13,6 +13,18 @@ from trifold.planning.outcomes import Outcome
 
 State = TypeVar("State", bound=Hashable)
 
+TIE = 1e-4
+"""How far above the least V a value counts as equal to it, relative to V, or to 1 where V is smaller.
+
+Successors that differ in the names of objects alone have one V, but its sums are rounded in another order: another for
+each name, for what is evaluated beside it, and for each device. In the shipped models that changes V by 4e-7 of it or
+less, but by up to 2e-5 near the goal of a large problem, where large sums cancel to a small V. A successor that is one
+step farther from the goal is worse by 1/V, which is far more up to V = 1,000.
+
+Different successors that are equally good have learned values that come as close as one likes. If one of them lies at
+the threshold to a rounding error, its choice is still one of chance; of hundreds of choices it is one.
+"""
+
 
 class Task(Protocol[State]):
     """What a policy needs of a problem; `trifold.pddl.Problem` is one, and so is any toy."""
@@ -66,13 +78,15 @@ def follow_policy(
     max_steps: int = 1000,
     strict: bool = False,
     timeout: float | None = None,
+    tie: float = TIE,
     on_step: Callable[[Step], None] | None = None,
 ) -> Trajectory:
     """Step to the unvisited successor with the least V until a goal is reached.
 
-    Of successors with equal V the first in the order of `problem.successors` is taken, and a goal among them gets no
-    favour. The way fails after `max_steps` steps, where no unvisited successor is left, or when `timeout` seconds
-    have passed (looked at between steps).
+    Of successors whose V is the least, or more by no more than a tie (`choose`), the first in the order of
+    `problem.successors` is taken: that of a PDDL problem is by the text of the actions. A goal among them gets no
+    favour. The way fails after `max_steps` steps, where no unvisited successor is left, or when `timeout` seconds have
+    passed (looked at between steps).
 
     `strict` is the policy without memory: the least V of all successors, visited or not. It depends on the state
     alone, so the first state that it would visit twice ends the way as a cycle.
@@ -107,16 +121,22 @@ def follow_policy(
         candidates = list(ways)
         found = _evaluate(values, candidates, step=len(actions) + 1)
         evaluated += len(candidates)
-        value, best = min(zip(found, range(len(found)), strict=True))
+        best = choose(found, tie)
         state = candidates[best]
         if state in visited:
             return end(Outcome.CYCLE)
         visited.add(state)
         actions.append(ways[state])
-        along.append(value)
+        along.append(found[best])
         if on_step:
-            on_step(Step(len(actions), actions[-1], value))
+            on_step(Step(len(actions), actions[-1], found[best]))
     return end(Outcome.SOLVED)
+
+
+def choose(values: Sequence[float], tie: float = TIE) -> int:
+    """The index of the first value that is the least, or above it by no more than `tie` · max(1, |V|)."""
+    least = min(values)
+    return next(i for i, value in enumerate(values) if math.isclose(value, least, rel_tol=tie, abs_tol=tie))
 
 
 def _evaluate(values: Callable[[list[State]], Iterable[float]], states: list[State], step: int) -> list[float]:
