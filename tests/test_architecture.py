@@ -16,18 +16,20 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "files": {"errors"},
     "hardware": set(),
+    "sealed": set(),
+    "tensor_file": {"errors", "files", "sealed"},
     "structures": set(),
     "domains": set(),
-    "pddl": {"errors", "files", "structures"},
+    "pddl": {"errors", "files", "sealed", "tensor_file", "structures"},
     "encoders": {"errors", "structures"},
     "wl": {"errors", "structures"},
     "nn": {"errors", "structures"},
     "logic": {"errors", "structures", "nn"},
-    "data": {"errors", "files", "structures", "pddl", "encoders"},
-    "model": {"errors", "files", "hardware", "structures", "pddl", "encoders", "nn"},
-    "shipped": {"errors", "model"},
+    "data": {"errors", "files", "sealed", "structures", "pddl", "encoders"},
+    "model": {"errors", "hardware", "sealed", "tensor_file", "structures", "pddl", "encoders", "nn"},
+    "shipped": {"errors", "tensor_file", "model"},
     "planning": {"errors", "files", "pddl"},
-    "training": {"errors", "files", "hardware", "data", "model", "planning", "wl"},
+    "training": {"errors", "files", "sealed", "hardware", "data", "model", "planning", "wl"},
     "evaluation": {"errors", "files", "hardware", "model", "planning", "pddl", "shipped"},
     "analysis": {"errors", "structures", "data", "model", "wl", "encoders", "nn"},
     "bench": {"errors", "structures", "domains", "pddl", "encoders", "nn", "data", "model"}
@@ -37,7 +39,14 @@ MAY_IMPORT: dict[str, set[str]] = {
 MAY_IMPORT_ALL = {"__init__", "commands"}
 
 # Parts that are bound to the standard library and these.
-ONLY_LIBRARIES: dict[str, set[str]] = {"errors": set(), "files": set(), "domains": set(), "structures": {"torch"}}
+ONLY_LIBRARIES: dict[str, set[str]] = {
+    "errors": set(),
+    "files": set(),
+    "sealed": set(),
+    "tensor_file": set(),
+    "domains": set(),
+    "structures": {"torch"},
+}
 LIBRARY_HOME = {"pymimir": "pddl"}
 SCRIPTS = {"trifold.bench.peer_step"}
 """Files for interpreters without Trifold: they import nothing of ours, and what libraries they like."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from trifold.errors import TrifoldError
 
@@ -35,6 +38,15 @@ def write_whole(path: Path, content: bytes) -> None:
         if replaces:
             with suppress(OSError):
                 target.unlink()
+
+
+def open_file(path: Path) -> IO[bytes]:
+    """Open a file to read it; an OSError if it is none: to wait for a pipe, or to read a device, may never end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is a folder, a pipe or a device, and no file", str(path))
+    return os.fdopen(descriptor, "rb")
 
 
 def make_folder(folder: Path) -> None:

@@ -19,6 +19,14 @@ def shipped_models() -> dict[str, Path]:
     return {file.stem: file for file in sorted(FOLDER.glob(f"*{SUFFIX}"))}
 
 
+def formerly(file: Path) -> str | None:
+    """The SHA-256 of a shipped model's file in an older format, if it had one: the weights are the same."""
+    from trifold.tensor_file import open_tensors
+
+    with open_tensors(file) as opened:
+        return opened.header.get("formerly")
+
+
 def find_model(model: Path | str) -> Path:
     """The file that a user means: a file, or else a shipped model of this name.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
 
-from trifold.data.labels import Labelled, LabelLimits, default_cache, label
+from trifold.data import labels
+from trifold.data.labels import Labelled, LabelLimits, _look_up, default_cache, label
 from trifold.errors import TrifoldError
 from trifold.pddl import expand
 
@@ -105,6 +107,32 @@ def test_a_damaged_entry_is_computed_again(folder: Path, suffix: str, damage: st
     (again,) = run(folder, ["two"], cache)
     assert (again.outcome, again.cached, again.states) == ("labelled", False, whole.states)
     assert run(folder, ["two"], cache)[0].cached
+
+
+@pytest.mark.parametrize("suffix", [".safetensors", ".json"])
+def test_a_flipped_bit_is_noticed_wherever_it_is(folder: Path, suffix: str) -> None:
+    """In any bit of any fifth byte, an entry is never used."""
+    cache = folder / "cache"
+    run(folder, ["one"], cache)
+    (entry,) = cache.glob(f"*{suffix}")
+    whole = entry.read_bytes()
+    for place in range(0, len(whole), 5):
+        entry.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
+        assert _look_up(folder / "one.pddl", entry.with_suffix("")) is None
+    entry.write_bytes(whole)
+    assert _look_up(folder / "one.pddl", entry.with_suffix(""))
+
+
+def test_a_cache_that_cannot_be_read_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = folder / "cache"
+    run(folder, ["one"], cache)
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(labels, "open_file", refuse)  # permissions do not stop root
+    with pytest.raises(TrifoldError, match=r"the cache cannot be read: Permission denied\n  in: .*\.json"):
+        run(folder, ["one"], cache)
 
 
 def test_limits_of_time_and_memory_are_outcomes(folder: Path) -> None:

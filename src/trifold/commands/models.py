@@ -41,7 +41,7 @@ def models(
 
     if name is not None:
         described = _describe(name, find_model(name), whole=True)
-        typer.echo(json_format.dumps(described, indent=2, ensure_ascii=False))
+        typer.echo(json_format.dumps(described, indent=2))
         return
     found = [_describe(name, file, whole=False) for name, file in shipped_models().items()]
     if json:

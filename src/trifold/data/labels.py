@@ -12,14 +12,14 @@ from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from trifold.errors import TrifoldError
-from trifold.files import write_whole
+from trifold.files import open_file, write_whole
 from trifold.pddl import load_domain
 from trifold.pddl.isolation import Limits, Result, available_cores, run_isolated
 from trifold.pddl.state_space import VERSION, StateSpace
 from trifold.pddl.text import read_text
+from trifold.sealed import MAX_BYTES, SEAL, check_seal, parse_object, seal, write_object
 
 FUNCTION = "trifold.pddl.expansion:expand_to_file"
 
@@ -152,11 +152,20 @@ def cache_key(domain: str, problem: str, limits: LabelLimits) -> str:
 def _look_up(path: Path, entry: Path) -> Labelled | None:
     """What the cache knows of a problem; nothing if the entry is missing or damaged."""
     try:
-        facts: dict[str, Any] = json.loads(_facts_file(entry).read_text(encoding="utf-8"))
+        with open_file(_facts_file(entry)) as file:
+            content = file.read(MAX_BYTES)
+        facts = parse_object(content)
+        check_seal(facts.pop(SEAL, None), content)
         space = StateSpace.load(_space_file(entry)) if facts["outcome"] == "labelled" else None
         return Labelled(path, cached=True, space=space, **facts)
-    except (OSError, ValueError, KeyError, TypeError, TrifoldError):
+    except (FileNotFoundError, ValueError, KeyError, TypeError, TrifoldError):
         return None
+    except OSError as error:
+        raise TrifoldError(
+            f"the cache cannot be read: {error.strerror}",
+            place=str(_facts_file(entry)),
+            remedy="make it readable, remove it, or set TRIFOLD_CACHE to another folder",
+        ) from error
 
 
 def _keep(path: Path, entry: Path, result: Result) -> Labelled:
@@ -170,7 +179,7 @@ def _keep(path: Path, entry: Path, result: Result) -> Labelled:
         facts = {"outcome": outcome, "message": result.message, "seconds": result.seconds}
     space = StateSpace.load(_space_file(entry)) if facts["outcome"] == "labelled" else None
     if space is not None or facts["outcome"] in CACHED_FAILURES:
-        write_whole(_facts_file(entry), json.dumps(facts).encode())
+        write_whole(_facts_file(entry), seal(write_object(facts).encode()))
     return Labelled(path, space=space, **facts)
 
 

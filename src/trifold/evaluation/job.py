@@ -96,7 +96,7 @@ def _prepare(job: Job) -> tuple[Model, Domain, dict[str, Any]]:
     device = choose_device(job.device)
     model = _load_model(job.model, device)
     # The domain is not kept between jobs: the engine's objects must not live until the process ends.
-    domain = load_domain(model.domain_text if job.domain is None else Path(job.domain))
+    domain = model.domain if job.domain is None else load_domain(Path(job.domain))
     model.check_domain(domain)
     return model, domain, {"model": model.name, "domain": domain.name, "device": device}
 

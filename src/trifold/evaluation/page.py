@@ -16,7 +16,7 @@ from trifold.evaluation.planner import OPTIMAL
 from trifold.evaluation.records import Record, file_sha256, read_records
 from trifold.evaluation.references import Reference
 from trifold.evaluation.tables import Row, markdown_table, summarise
-from trifold.shipped import shipped_models
+from trifold.shipped import formerly, shipped_models
 
 Results = Mapping[str, Mapping[str, Sequence[Record]]]
 """Records by set and domain."""
@@ -277,7 +277,7 @@ def _sum_of_best(records: Sequence[Record], references: Mapping[str, Reference],
 def _models(results: Results) -> str:
     """A line for each model file that the records are about."""
     header = ["Domain", "Model", "Command", "File", "In the box", "Data", "Hardware", "Seeds", "Kept", "Steps", "Loss"]
-    boxed = {file_sha256(file) for file in shipped_models().values()}
+    boxed = {name for file in shipped_models().values() for name in (file_sha256(file), formerly(file))}
     lines: dict[str, list[str]] = {}
     for domain in DOMAINS:
         for record in [record for domains in results.values() for record in domains.get(domain, [])]:

@@ -10,6 +10,9 @@ from trifold.encoders import ENCODERS, Encoder, Pairs
 from trifold.errors import TrifoldError
 from trifold.nn import HEADS, SHARPNESS
 
+MAX_DIM, MAX_LAYERS, MAX_T = 8_192, 10_000, 1_000
+"""More than any network that could be trained, so that a header which asks for more is refused before it is built."""
+
 
 @dataclass(frozen=True)
 class ModelConfig:
@@ -35,8 +38,15 @@ class ModelConfig:
     def __post_init__(self) -> None:
         if self.encoder not in ENCODERS:
             raise TrifoldError(f"there is no encoder {self.encoder!r}", remedy=f"one of {', '.join(ENCODERS)}")
-        if self.dim < 1 or self.layers < 0:
-            raise TrifoldError(f"dim {self.dim} and layers {self.layers} make no network", remedy="use positive sizes")
+        if not (1 <= self.dim <= MAX_DIM and 0 <= self.layers <= MAX_LAYERS):
+            raise TrifoldError(
+                f"dim {self.dim} and layers {self.layers} make no network",
+                remedy=f"use positive sizes, dim up to {MAX_DIM:,} and layers up to {MAX_LAYERS:,}",
+            )
+        if MAX_T < self.t < math.inf:
+            raise TrifoldError(f"t {self.t:g} is too large", remedy="use inf: from some t on all are the same")
+        if not 0 < self.sharpness < math.inf:
+            raise TrifoldError(f"sharpness {self.sharpness:g} makes no maximum", remedy="use a positive number")
         if self.network == "edge-transformer" and self.dim % HEADS:
             raise TrifoldError(
                 f"the Edge Transformer has {HEADS} heads, which cannot share {self.dim} dimensions",
@@ -68,4 +78,14 @@ class ModelConfig:
                 f"the model uses options that this version does not know: {', '.join(unknown)}",
                 remedy="install a newer trifold",
             )
-        return cls(**values | {"t": float(values.get("t", 1))})
+        types: dict[str, type] = {"encoder": str, "dim": int, "layers": int, "sharpness": float}
+        t = values.get("t", 1)
+        wrong = [name for name, kind in types.items() if name in values and not _is(values[name], kind)]
+        if wrong or not (t == "inf" or (_is(t, float) and 0 <= t <= MAX_T)):
+            raise TrifoldError(f"this is no architecture: {', '.join(wrong) or 't'} cannot be what it is")
+        return cls(**values | {"t": float(t)})
+
+
+def _is(value: object, kind: type) -> bool:
+    """Whether a value of JSON is of this type; an int is a float, too, and a bool is neither."""
+    return type(value) is kind or (kind is float and type(value) is int)

@@ -15,8 +15,10 @@ from trifold.encoders import Encoder, encode_chunks
 from trifold.errors import TrifoldError
 from trifold.model import checkpoint
 from trifold.model.config import ModelConfig
+from trifold.model.header import ModelHeader
 from trifold.model.inference import fused_values, why_not_fused
 from trifold.model.network import ValueNetwork
+from trifold.sealed import Damaged
 from trifold.structures import MARK, READOUT, Relation, Signature, Structures
 
 if TYPE_CHECKING:
@@ -88,8 +90,9 @@ class Model:
     def domain(self) -> Domain:
         """The domain that the model was trained on, read from the model's own PDDL."""
         from trifold.pddl import load_domain
+        from trifold.pddl.text import Source
 
-        return load_domain(self.domain_text)
+        return load_domain(Source(self.domain_text, "the model's domain"))
 
     def to(self, device: torch.device | str) -> Model:
         self.network.to(device)
@@ -151,36 +154,25 @@ class Model:
 
         ``dtype`` is that of the weights in the file; a loaded model computes in float32 whatever it is.
         """
-        checkpoint.write(
-            Path(path),
-            {name: weight.detach().to("cpu", dtype) for name, weight in self.network.state_dict().items()},
-            {
-                "kind": "model",
-                "config": self.config.to_json(),
-                "signature": [list(relation) for relation in self.signature],
-                "domain": self.domain_text,
-                "training_atoms": self.training_atoms,
-                "provenance": self.provenance,
-            },
-        )
+        weights = {name: weight.detach().to("cpu", dtype) for name, weight in self.network.state_dict().items()}
+        header = ModelHeader(self.config, self.signature, self.domain_text, self.training_atoms, self.provenance)
+        checkpoint.write(Path(path), weights, header.to_json())
 
     @classmethod
     def load(cls, path: Path | str, device: torch.device | str = "cpu") -> Model:
-        """Read a model file. Nothing in it is executed."""
-        tensors, header = checkpoint.read(Path(path), kind="model")
-        try:
-            config = ModelConfig.from_json(header["config"])
-            signature = Signature.of((name, arity) for name, arity in header["signature"])
-            network = ValueNetwork(trained_relations(config, signature, header["training_atoms"]), config)
-            network.load_state_dict(tensors)
-            facts = (header["domain"], header["training_atoms"])
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise TrifoldError(
-                "the model file is damaged: its weights and its header do not fit together",
-                place=str(path),
-                remedy="get the file again, or train the model again",
-            ) from error
-        return cls(config, signature, *facts, network, header.get("provenance", {})).to(device)
+        """Read a model file. Nothing in it is executed, and its checksum is checked."""
+        with checkpoint.opened(Path(path), kind="model") as file:
+            header = ModelHeader.from_json(file.header)
+            relations = trained_relations(header.config, header.signature, header.training_atoms)
+            if len(relations) > len(file.entries):
+                raise Damaged("it has fewer weights than relations")
+            with torch.device("meta"):  # sizes alone: a header can ask for more than there is memory
+                network = ValueNetwork(relations, header.config)
+            shapes = {name: tuple(weight.shape) for name, weight in network.state_dict().items()}
+            weights = checkpoint.read_tensors(file, shapes)
+            network.to_empty(device="cpu").load_state_dict(weights)
+        facts = (header.config, header.signature, header.domain_text, header.training_atoms)
+        return cls(*facts, network, header.provenance).to(device)
 
     def _untrained(self, structures: Structures) -> list[str]:
         """The relations that these structures have atoms of and the training data had not."""

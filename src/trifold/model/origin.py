@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from trifold.hardware import spell_command
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -40,21 +43,54 @@ class Origin:
 
     @classmethod
     def of(cls, provenance: dict[str, Any]) -> Origin:
-        """Read the facts from the provenance that a training leaves in a model."""
-        settings, environment = provenance.get("settings", {}), provenance.get("environment", {})
-        selected, data = provenance.get("selected", {}), provenance.get("data", {})
-        command, seconds = provenance.get("command"), provenance.get("training", {}).get("seconds")
-        device, versions = environment.get("device"), environment.get("versions")
+        """Read the facts from the provenance that a training leaves in a model; what is none of them is not said."""
+
+        def fact(kind: Callable[[object], T | None], *names: str) -> T | None:
+            value: object = provenance
+            for name in names:
+                value = value.get(name) if isinstance(value, dict) else None
+            return kind(value)
+
+        device = fact(_text, "environment", "device")
         return cls(
-            command=spell_command(command) if command else None,
-            seed=settings.get("seed"),
-            seeds=settings.get("seeds"),
-            steps=selected.get("step"),
-            seconds=sum(seconds) if seconds else None,
-            validation_loss=selected.get("validation_loss"),
-            data=data.get("hash"),
-            problems=data.get("problems"),
-            states=data.get("states"),
-            hardware=environment.get("processor") if device == "cpu" else device,
-            versions=", ".join(f"{name} {value}" for name, value in versions.items()) if versions else None,
+            command=fact(_command, "command"),
+            seed=fact(_count, "settings", "seed"),
+            seeds=fact(_count, "settings", "seeds"),
+            steps=fact(_count, "selected", "step"),
+            seconds=fact(_total, "training", "seconds"),
+            validation_loss=fact(_number, "selected", "validation_loss"),
+            data=fact(_text, "data", "hash"),
+            problems=fact(_count, "data", "problems"),
+            states=fact(_count, "data", "states"),
+            hardware=fact(_text, "environment", "processor") if device == "cpu" else device,
+            versions=fact(_versions, "environment", "versions"),
         )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
+
+
+def _number(value: object) -> float | None:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    return value if abs(value) < 1e300 else None
+
+
+def _total(values: object) -> float | None:
+    numbers = [_number(value) for value in values] if isinstance(values, list) else []
+    return sum(number for number in numbers if number is not None) if numbers and None not in numbers else None
+
+
+def _command(words: object) -> str | None:
+    if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
+        return None
+    return spell_command(words)
+
+
+def _versions(values: object) -> str | None:
+    return ", ".join(f"{name} {value}" for name, value in values.items()) if isinstance(values, dict) else None

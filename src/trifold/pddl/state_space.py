@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trifold.errors import TrifoldError
-from trifold.files import write_whole
 from trifold.pddl.atoms import AtomTable, Integers
+from trifold.sealed import Damaged
+from trifold.tensor_file import open_tensors, write_tensors
 
 if TYPE_CHECKING:
     from trifold.structures import Structures
 
 FORMAT = "trifold state space"
-VERSION = 3
+VERSION = 4
 ARRAYS = ("offsets", "indices", "distances", "transition_offsets", "targets")
 TABLE_ARRAYS = ("relation", "arguments", "static_relation", "static_arguments")
+DTYPES = {f"{sign}{8 * width}": np.dtype(f"{sign.lower()}{width}") for sign in "IU" for width in (1, 2, 4, 8)}
+"""The integers that arrays are made of, by their names in a file."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class StateSpace:
         return self.table.structures(self.offsets, self.indices)
 
     def save(self, path: str | Path) -> None:
-        """Write the space to a safetensors file, which is there whole or not at all."""
+        """Write the space to a sealed safetensors file, which is there whole or not at all."""
         from safetensors.numpy import save
 
         arrays = {name: getattr(self, name) for name in ARRAYS}
@@ -81,33 +83,31 @@ class StateSpace:
             "listed": self.listed,
             "engine": self.engine,
         }
-        contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        write_whole(Path(path), save(contiguous, metadata={"trifold": json.dumps(about)}))
+        write_tensors(Path(path), save, {n: np.ascontiguousarray(array) for n, array in arrays.items()}, about)
 
     @classmethod
     def load(cls, path: str | Path) -> StateSpace:
         """Read a space from its file."""
-        from safetensors import SafetensorError, safe_open
-
         try:
-            with safe_open(path, framework="np") as file:
-                about = json.loads((file.metadata() or {}).get("trifold", "{}"))
+            with open_tensors(Path(path)) as file:
+                about = file.header
                 if (about.get("format"), about.get("version")) != (FORMAT, VERSION):
-                    raise ValueError("it has another format or version")
-                arrays = {name: file.get_tensor(name) for name in (*ARRAYS, *TABLE_ARRAYS)}
-        except (OSError, ValueError, SafetensorError) as error:
+                    raise Damaged("it has another format or version")
+                if not file.sealed or file.entries.keys() != {*ARRAYS, *TABLE_ARRAYS}:
+                    raise Damaged("it lacks a checksum or an array")
+                data = file.read()
+                arrays: dict[str, Any] = {
+                    name: np.frombuffer(data, DTYPES[entry.dtype], entry.numbers, entry.start).reshape(entry.shape)
+                    for name, entry in file.entries.items()
+                }
+            relations = tuple((name, arity) for name, arity in about["relations"])
+            table = AtomTable(relations, tuple(about["objects"]), *(arrays[name] for name in TABLE_ARRAYS))
+            return cls(
+                table=table,
+                **{name: about[name] for name in ("domain", "problem", "initial", "states", "listed", "engine")},
+                **{name: arrays[name] for name in ARRAYS},
+            )
+        except (OSError, ValueError, LookupError, TypeError) as error:
             raise TrifoldError(
                 f"this is no labelled state space: {error}", place=str(path), remedy="label the problem again"
             ) from None
-        relations = tuple((name, arity) for name, arity in about["relations"])
-        table = AtomTable(relations, tuple(about["objects"]), *(arrays[name] for name in TABLE_ARRAYS))
-        return cls(
-            domain=about["domain"],
-            problem=about["problem"],
-            table=table,
-            initial=about["initial"],
-            states=about["states"],
-            listed=about["listed"],
-            engine=about["engine"],
-            **{name: arrays[name] for name in ARRAYS},
-        )

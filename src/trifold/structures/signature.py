@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,8 +43,8 @@ class Signature:
     relations: tuple[Relation, ...]
 
     def __post_init__(self) -> None:
-        names = [relation.name for relation in self.relations]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        counts = Counter(relation.name for relation in self.relations)
+        twice = sorted(name for name, count in counts.items() if count > 1)
         if twice:
             raise ValueError(f"a signature names each relation once, not twice: {', '.join(twice)}")
         if any(relation.arity < 1 for relation in self.relations):

@@ -1,0 +1,69 @@
+"""What a model file says of its model, checked by type and size before anything is built from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from trifold.model.config import ModelConfig
+from trifold.sealed import Damaged
+from trifold.structures import Signature
+
+MAX_ARITY = 100
+MAX_RELATIONS = 10_000
+
+
+@dataclass(frozen=True)
+class ModelHeader:
+    """All of a model but its weights; see ``Model``."""
+
+    config: ModelConfig
+    signature: Signature
+    domain_text: str
+    training_atoms: dict[str, int]
+    provenance: dict[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": "model",
+            "config": self.config.to_json(),
+            "signature": [list(relation) for relation in self.signature],
+            "domain": self.domain_text,
+            "training_atoms": self.training_atoms,
+            "provenance": self.provenance,
+        }
+
+    @classmethod
+    def from_json(cls, header: dict[str, Any]) -> ModelHeader:
+        """Read a header; what cannot be one is ``Damaged``."""
+        config, relations, domain, atoms, provenance = (
+            header.get(name) for name in ("config", "signature", "domain", "training_atoms", "provenance")
+        )
+        if not isinstance(config, dict):
+            raise Damaged("its header has no config")
+        if not isinstance(relations, list) or len(relations) > MAX_RELATIONS or not all(map(_is_relation, relations)):
+            raise Damaged("its header has no signature")
+        if not isinstance(domain, str) or not _is_unicode(domain):
+            raise Damaged("its header has no domain")
+        if not isinstance(atoms, dict) or not all(type(n) is int and 0 <= n < 2**63 for n in atoms.values()):
+            raise Damaged("its header has no training_atoms")
+        if not isinstance(provenance, dict | None):
+            raise Damaged("its header has no provenance")
+        signature = Signature.of((name, arity) for name, arity in relations)
+        return cls(ModelConfig.from_json(config), signature, domain, atoms, provenance or {})
+
+
+def _is_relation(value: object) -> bool:
+    match value:
+        case [str(name), int(arity)]:
+            return bool(name) and name.isprintable() and not isinstance(arity, bool) and 1 <= arity <= MAX_ARITY
+    return False
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether it can be written: JSON can name halves of characters, which cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
