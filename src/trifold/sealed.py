@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+import math
+from typing import Any, TypeVar, get_args, get_type_hints
+
+T = TypeVar("T")
 
 SEAL = "sha256"
 BLANK = "0" * 64
@@ -32,7 +35,7 @@ def parse_object(text: str | bytes) -> dict[str, Any]:
     if len(text) > MAX_BYTES:
         raise Damaged(f"it has a JSON text of {len(text):,} bytes")
     try:
-        found = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_distinct)
+        found = json.loads(text, parse_constant=_finite, parse_float=_finite, object_pairs_hook=_distinct)
     except Damaged:
         raise
     except ValueError as error:
@@ -50,6 +53,21 @@ def parse_object(text: str | bytes) -> dict[str, Any]:
         inner = [value for item in level for value in (item.values() if isinstance(item, dict) else item)]
         level = [value for value in inner if isinstance(value, (dict, list))]
     return found
+
+
+def fill(kind: type[T], values: object) -> T:
+    """A dataclass of numbers and texts from JSON, or ``Damaged`` if a field is not its own, or not of its type."""
+    hints = get_type_hints(kind)
+    if not isinstance(values, dict) or not values.keys() <= hints.keys():
+        raise Damaged(f"it has other fields than those of {kind.__name__}")
+    for name, value in values.items():
+        allowed = get_args(hints[name]) or (hints[name],)
+        is_number = type(value) is int and float in allowed
+        if type(value) not in allowed and not is_number:
+            raise Damaged(f"its {name} is of another type")
+        if type(value) is int and abs(value) >= 2**63:
+            raise Damaged(f"its {name} is too large")
+    return kind(**values)
 
 
 def write_object(values: dict[str, Any]) -> str:
@@ -78,8 +96,11 @@ def check_seal(digest: object, start: bytes, rest: bytes | bytearray = b"") -> N
     raise Damaged("its content does not have the checksum that was written with it")
 
 
-def _refuse_constant(name: str) -> None:
-    raise Damaged(f"it has the number {name}")
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise Damaged(f"it has the number {number:g}")
+    return number
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

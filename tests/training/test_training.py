@@ -265,9 +265,9 @@ def test_a_run_of_another_version_and_a_missing_device_are_errors(folder, tmp_pa
     run_tiny(folder, tmp_path / "run", steps=5)
     with pytest.raises(TrifoldError, match="cannot use the device abacus"):
         resume(tmp_path / "run", device="abacus")
-    config = RunFolder(tmp_path / "run").read("config.json")
-    RunFolder(tmp_path / "run").write("config.json", config | {"settings": {"warmth": 3}})
-    with pytest.raises(TrifoldError, match="made by another version"):
+    with RunFolder(tmp_path / "run").opened("config.json") as config:
+        RunFolder(tmp_path / "run").write("config.json", config | {"settings": {"warmth": 3}})
+    with pytest.raises(TrifoldError, match="of another version: it has other fields than those of Settings"):
         resume(tmp_path / "run")
 
 

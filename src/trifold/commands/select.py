@@ -44,14 +44,12 @@ def select(
         raise TrifoldError(
             "there is no finished training in this folder", place=str(run), remedy="give one that `trifold train` made"
         )
-    training = Model.load(folder.model).provenance.get("training")
-    if training is None or len(training["seeds"]) != len(candidates):
+    training = folder.training()
+    if len(training["seeds"]) != len(candidates):
         raise TrifoldError(
-            "the training in this folder is not finished, or of an older version",
-            place=str(run),
-            remedy=f"trifold train --resume {run}",
+            "the training in this folder is not finished", place=str(run), remedy=f"trifold train --resume {run}"
         )
-    losses = {name: Model.load(path).provenance["selected"]["validation_loss"] for name, path in candidates.items()}
+    losses = {name: _validation_loss(path) for name, path in candidates.items()}
     records = {}
     try:
         for name, path in candidates.items():
@@ -89,3 +87,12 @@ def select(
             f"{name}: {score.solved} of {len(problems)} solved, {score.length} steps where all solve, "
             f"validation loss {losses[name]:.4f}{'  <- kept' if name == chosen else ''}"
         )
+
+
+def _validation_loss(file: Path) -> float:
+    from trifold.model import Model, Origin
+
+    loss = Origin.of(Model.load(file).provenance).validation_loss
+    if loss is None:
+        raise TrifoldError("this model does not say its validation loss", place=str(file), remedy="restore the file")
+    return loss

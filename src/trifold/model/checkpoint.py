@@ -61,8 +61,7 @@ def opened(path: Path, kind: str) -> Iterator[TensorFile]:
             f"this {kind} file cannot be read: {error.strerror or error}", place=str(path), remedy="check the path"
         ) from error
     except TrifoldError as error:
-        if error.place is None:
-            error.place = str(path)
+        error.place = error.place or str(path)
         raise
     except (Damaged, LookupError, TypeError, AttributeError, ValueError, RuntimeError, ArithmeticError) as error:
         reason = str(error) if isinstance(error, Damaged) else "its weights and its header do not fit together"

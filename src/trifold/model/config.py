@@ -9,6 +9,7 @@ from typing import Any, Literal
 from trifold.encoders import ENCODERS, Encoder, Pairs
 from trifold.errors import TrifoldError
 from trifold.nn import HEADS, SHARPNESS
+from trifold.sealed import Damaged, fill
 
 MAX_DIM, MAX_LAYERS, MAX_T = 8_192, 10_000, 1_000
 """More than any network that could be trained, so that a header which asks for more is refused before it is built."""
@@ -71,21 +72,14 @@ class ModelConfig:
         return asdict(self) | {"t": "inf" if self.t == math.inf else int(self.t)}
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> ModelConfig:
+    def from_json(cls, values: object) -> ModelConfig:
+        if not isinstance(values, dict):
+            raise Damaged("its header has no config")
         known = {field.name for field in fields(cls)}
         if unknown := sorted(set(values) - known):
             raise TrifoldError(
                 f"the model uses options that this version does not know: {', '.join(unknown)}",
                 remedy="install a newer trifold",
             )
-        types: dict[str, type] = {"encoder": str, "dim": int, "layers": int, "sharpness": float}
         t = values.get("t", 1)
-        wrong = [name for name, kind in types.items() if name in values and not _is(values[name], kind)]
-        if wrong or not (t == "inf" or (_is(t, float) and 0 <= t <= MAX_T)):
-            raise TrifoldError(f"this is no architecture: {', '.join(wrong) or 't'} cannot be what it is")
-        return cls(**values | {"t": float(t)})
-
-
-def _is(value: object, kind: type) -> bool:
-    """Whether a value of JSON is of this type; an int is a float, too, and a bool is neither."""
-    return type(value) is kind or (kind is float and type(value) is int)
+        return fill(cls, values | {"t": math.inf if t == "inf" else t})

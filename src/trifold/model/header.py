@@ -36,11 +36,9 @@ class ModelHeader:
     @classmethod
     def from_json(cls, header: dict[str, Any]) -> ModelHeader:
         """Read a header; what cannot be one is ``Damaged``."""
-        config, relations, domain, atoms, provenance = (
-            header.get(name) for name in ("config", "signature", "domain", "training_atoms", "provenance")
+        relations, domain, atoms, provenance = (
+            header.get(name) for name in ("signature", "domain", "training_atoms", "provenance")
         )
-        if not isinstance(config, dict):
-            raise Damaged("its header has no config")
         if not isinstance(relations, list) or len(relations) > MAX_RELATIONS or not all(map(_is_relation, relations)):
             raise Damaged("its header has no signature")
         if not isinstance(domain, str) or not _is_unicode(domain):
@@ -50,7 +48,7 @@ class ModelHeader:
         if not isinstance(provenance, dict | None):
             raise Damaged("its header has no provenance")
         signature = Signature.of((name, arity) for name, arity in relations)
-        return cls(ModelConfig.from_json(config), signature, domain, atoms, provenance or {})
+        return cls(ModelConfig.from_json(header.get("config")), signature, domain, atoms, provenance or {})
 
 
 def _is_relation(value: object) -> bool:

@@ -25,8 +25,9 @@ from typing import Any
 import torch
 
 from trifold.errors import TrifoldError
-from trifold.files import write_whole
+from trifold.files import make_folder, open_file, write_whole
 from trifold.model import Model, checkpoint
+from trifold.sealed import MAX_BYTES, Damaged, fill, parse_object
 
 
 class Diverged(TrifoldError):
@@ -94,18 +95,46 @@ class RunFolder:
 
     def write(self, name: str, content: dict[str, Any]) -> None:
         """Write one of the JSON files."""
-        write_whole(self.path / name, (json.dumps(content, indent=2) + "\n").encode())
+        write_whole(self.path / name, (json.dumps(content, indent=2, allow_nan=False) + "\n").encode())
 
-    def read(self, name: str) -> dict[str, Any]:
+    @contextmanager
+    def opened(self, name: str) -> Iterator[dict[str, Any]]:
+        """The content of one of the JSON files; whatever goes wrong while it is read is a TrifoldError about it."""
+        path = self.path / name
         try:
-            content: dict[str, Any] = json.loads((self.path / name).read_text())
-        except (OSError, ValueError) as error:
+            with open_file(path) as file:
+                content = file.read(MAX_BYTES + 1)
+            yield parse_object(content)
+        except OSError as error:
             raise TrifoldError(
-                f"this is not the folder of a training run: {name} cannot be read",
+                f"this is not the folder of a training run: {name} cannot be read: {error.strerror}",
                 place=str(self.path),
                 remedy="give the folder that `trifold train` made",
             ) from error
-        return content
+        except TrifoldError as error:
+            error.place = error.place or str(path)
+            raise
+        except (ValueError, LookupError, TypeError) as error:
+            reason = f"it has no {error}" if isinstance(error, KeyError) else error
+            raise TrifoldError(
+                f"{name} is damaged, or of another version: {reason}",
+                place=str(path),
+                remedy="restore the file, or train anew in another folder",
+            ) from error
+
+    def training(self) -> dict[str, Any]:
+        """What the run's model says of the training of all seeds: lists of the seeds, their steps and their seconds."""
+        training: Any = Model.load(self.model).provenance.get("training")
+        match training:
+            case {"seeds": [*seeds], "steps": [*steps], "seconds": [*seconds]} if len(seeds) == len(steps) == len(
+                seconds
+            ) and all(type(number) is int for number in seeds + steps):
+                return dict(training)
+        raise TrifoldError(
+            "this is no model of a training run, or of an older version",
+            place=str(self.model),
+            remedy=f"move it away, then `trifold train --resume {self.path}` makes it again",
+        )
 
 
 @dataclass(frozen=True)
@@ -125,8 +154,22 @@ class SeedFolder:
     def metrics(self) -> list[dict[str, Any]]:
         """The lines of metrics.jsonl; a torn last line, left by a crash, is no line."""
         path = self.path / "metrics.jsonl"
-        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-        return [json.loads(line) for line in lines if line.endswith("\n")]
+        try:
+            with open_file(path) as file:
+                *lines, _ = file.read().split(b"\n")
+            found = [parse_object(line) for line in lines]
+            for line in found:
+                if type(line["step"]) is not int or not {type(line["loss"]), type(line["validation"])} <= {int, float}:
+                    raise Damaged("a line has no step and losses")
+            return found
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError, KeyError) as error:
+            raise TrifoldError(
+                f"the metrics of earlier steps cannot be read, or are damaged: {error}",
+                place=str(path),
+                remedy="restore the file, or remove it: the run goes on without the curve of these steps",
+            ) from error
 
     def log(self, line: dict[str, Any]) -> None:
         try:
@@ -147,7 +190,8 @@ class SeedFolder:
         """The counters of the last save, if there is one."""
         if not self.last.exists():
             return None
-        return TrainingState(**checkpoint.read(self.last, kind="training")[1]["state"])
+        with checkpoint.opened(self.last, kind="training") as file:
+            return fill(TrainingState, file.header["state"])
 
     def save_best(self, model: Model, found: dict[str, Any]) -> None:
         model.provenance = model.provenance | {"selected": found}
@@ -155,22 +199,40 @@ class SeedFolder:
 
     def load(self, model: Model, optimizer: torch.optim.Optimizer) -> TrainingState:
         """Set the model and the optimizer to the last save, and forget what was logged after it."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path)
         for leftover in self.path.glob(".*.part"):  # of a process that was killed while it wrote
-            leftover.unlink(missing_ok=True)
+            with suppress(OSError):
+                leftover.unlink()
         if not self.last.exists():
             (self.path / "metrics.jsonl").unlink(missing_ok=True)
             return TrainingState()
-        tensors, header = checkpoint.read(self.last, kind="training")
+        shapes = {f"network.{name}": tuple(weight.shape) for name, weight in model.network.state_dict().items()}
+        for number, weight in enumerate(model.network.parameters()):
+            moments = dict.fromkeys(("exp_avg", "exp_avg_sq"), tuple(weight.shape))
+            shapes |= {f"optimizer.{number}.{name}": shape for name, shape in {"step": (), **moments}.items()}
+        with checkpoint.opened(self.last, kind="training") as file:
+            state = fill(TrainingState, file.header["state"])
+            tensors = checkpoint.read_tensors(file, shapes)
         network = {name[8:]: tensor for name, tensor in tensors.items() if name.startswith("network.")}
         model.network.load_state_dict(network)
         entries: dict[int, dict[str, torch.Tensor]] = {}
         for name, tensor in tensors.items():
             if name.startswith("optimizer."):
                 _, index, key = name.split(".")
-                entries.setdefault(int(index), {})[key] = tensor
+                entries.setdefault(int(index), {})[key] = tensor.clone()  # which the optimizer keeps
         optimizer.load_state_dict({"state": entries, "param_groups": optimizer.state_dict()["param_groups"]})
-        state = TrainingState(**header["state"])
+        if state.best is not None:
+            self._check_best(model)
         kept = "".join(json.dumps(line) + "\n" for line in self.metrics() if line["step"] <= state.step)
         write_whole(self.path / "metrics.jsonl", kept.encode())
         return state
+
+    def _check_best(self, model: Model) -> None:
+        """Raise unless the best model so far is there, whole and of this training: it is needed when the run ends."""
+        best = Model.load(self.best)
+        if any(getattr(best, name) != getattr(model, name) for name in ("config", "signature", "training_atoms")):
+            raise TrifoldError(
+                "this is the model of another training",
+                place=str(self.best),
+                remedy="restore the file, or train anew in another folder",
+            )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from trifold.errors import TrifoldError
 from trifold.model import ModelConfig
+from trifold.sealed import fill
 from trifold.training.schedule import SCHEDULES
 from trifold.training.step import KERNELS
 
@@ -50,15 +52,15 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch", "learning_rate", "validate_every", "validation_states", "seeds"):
-            if getattr(self, name) <= 0:
+            if not 0 < getattr(self, name) < math.inf:
                 raise TrifoldError(f"{name} must be positive, not {getattr(self, name)}")
         if self.kernels not in KERNELS:
             raise TrifoldError(f"kernels are {', '.join(KERNELS)}, not {self.kernels!r}")
         if self.schedule not in SCHEDULES:
             raise TrifoldError(f"schedules are {', '.join(SCHEDULES)}, not {self.schedule!r}")
         for name in ("minutes", "clip"):
-            if getattr(self, name) is not None and getattr(self, name) <= 0:
-                raise TrifoldError(f"{name} must be positive, not {getattr(self, name)}")
+            if getattr(self, name) is not None and not 0 < getattr(self, name) < math.inf:
+                raise TrifoldError(f"{name} must be positive, not {getattr(self, name)}", remedy="or leave it out")
         if not 0 <= self.balance <= 1:
             raise TrifoldError(f"balance lies between 0 and 1, not at {self.balance:g}")
         if not 0 <= self.seed < 2**32:
@@ -68,8 +70,8 @@ class Settings:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Settings:
-        return cls(**values)
+    def from_json(cls, values: object) -> Settings:
+        return fill(cls, values)
 
 
 @dataclass(frozen=True)

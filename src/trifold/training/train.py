@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import torch
 from trifold.data import Dataset, Labelled, LabelLimits, dead_end_target, default_cache, label, read_folder, split
 from trifold.errors import TrifoldError
 from trifold.model import Model, ModelConfig, choose_device
+from trifold.sealed import Damaged, fill
 from trifold.training.environment import describe_environment
 from trifold.training.loop import Progress, train_in_turns
 from trifold.training.merge import merge_states
@@ -22,6 +23,8 @@ from trifold.training.run import RunFolder
 from trifold.training.settings import PRESETS, Settings
 from trifold.training.step import is_fused
 from trifold.training.together import AT_ONCE, Ending, SharedClock, train_together
+
+MAX_THREADS = 4_096
 
 
 @dataclass(frozen=True)
@@ -120,18 +123,30 @@ def resume(
     With the same number of steps it ends exactly where an unbroken run would have ended, on a CPU bit for bit.
     """
     folder = RunFolder(Path(run))
-    content = folder.read("config.json")
-    try:
-        changes = {name: value for name, value in (("steps", steps), ("minutes", minutes)) if value is not None}
-        content["settings"] = Settings.from_json(content["settings"] | changes).to_json()
-        content["device"] = choose_device(device or content["device"])
-        torch.set_num_threads(content["threads"])  # sums are added in an order that depends on it
-    except (KeyError, TypeError) as error:
-        raise TrifoldError(
-            f"the run was made by another version: config.json does not fit ({error})", place=str(folder.path)
-        ) from error
+    with folder.opened("config.json") as content:
+        _check_config(content)
+        settings = Settings.from_json(content["settings"])
+    changes: dict[str, Any] = {"steps": steps, "minutes": minutes}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    content["settings"] = replace(settings, **changes).to_json()
+    content["device"] = choose_device(device or content["device"])
+    torch.set_num_threads(content["threads"])  # sums are added in an order that depends on it
     with folder.locked():
         return _run(folder, content, workers, cache, watcher or Watcher())
+
+
+def _check_config(content: dict[str, Any]) -> None:
+    """Raise unless all that a run reads from its config.json is there, and of its type."""
+    for name in ("directory", "preset", "device"):
+        if not isinstance(content[name], str) or "\0" in content[name]:
+            raise Damaged(f"its {name} is no text")
+    if type(content["threads"]) is not int or not 1 <= content["threads"] <= MAX_THREADS:
+        raise Damaged(f"its threads are {content['threads']!r:.20}")
+    if not isinstance(content["command"], list) or not all(isinstance(word, str) for word in content["command"]):
+        raise Damaged("its command is no list of words")
+    ModelConfig.from_json(content["model"])
+    fill(LabelLimits, content["limits"])
+    read_folder(Path(content["directory"]))
 
 
 def _run(
@@ -161,12 +176,15 @@ def _run(
     if settings.merge:
         data = merge_states(data, config)
     summary = describe_data(domain_text, labelled, training, validation, target, data, held_out)
-    if (folder.path / "data.json").exists() and folder.read("data.json")["hash"] != summary["hash"]:
-        raise TrifoldError(
-            "the problems have changed since this run began",
-            place=content["directory"],
-            remedy="restore them, or train anew in another folder",
-        )
+    if (folder.path / "data.json").exists():
+        with folder.opened("data.json") as before:
+            known = before["hash"]
+        if known != summary["hash"]:
+            raise TrifoldError(
+                "the problems have changed since this run began, or its data.json has",
+                place=content["directory"],
+                remedy="restore them, or train anew in another folder",
+            )
     environment = describe_environment(content["device"])
     folder.write("config.json", content)
     folder.write("data.json", summary)
@@ -229,7 +247,7 @@ def _keep_best(folder: RunFolder, endings: dict[int, Ending]) -> None:
     """
     steps = {seed: ending.state.step for seed, ending in endings.items()}
     if folder.model.exists():
-        before = Model.load(folder.model).provenance["training"]
+        before = folder.training()
         if dict(zip(before["seeds"], before["steps"], strict=True)) == steps:
             return
     kept = Model.load(folder.seed(_best(endings)[0]).best)

@@ -1,0 +1,121 @@
+"""A damaged file of a run folder is an error that names it; a run folder may be called anything."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+import pytest
+from typer.testing import CliRunner
+
+from trifold.commands import app
+from trifold.errors import TrifoldError
+from trifold.model import Model, checkpoint
+from trifold.training import resume, train
+
+TINY = {"preset": "small", "model": {"dim": 4, "layers": 2}}
+
+
+@pytest.fixture(scope="module")
+def whole(folder, tmp_path_factory):
+    path = tmp_path_factory.mktemp("runs") / "run"
+    train(folder, path, **TINY, settings={"steps": 4, "validate_every": 2, "batch": 8, "seeds": 2})
+    return path
+
+
+@pytest.fixture
+def run(whole, tmp_path):
+    shutil.copytree(whole, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def change(path, **changes):
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def resave(path, kind, edit):
+    """Write a file of tensors anew, with a right checksum, after an edit of its tensors and header."""
+    tensors, header = checkpoint.read(path, kind)
+    edit(tensors, header)
+    checkpoint.write(path, tensors, header)
+
+
+GARBAGE = [b"", b"[", b"[]", b"{}", b"\xff", b"[" * 100_000, b"{" * 100_000, b"\0" * 100]
+CONFIG = [
+    {"threads": 10**9}, {"threads": "2"}, {"threads": True}, {"directory": 5}, {"directory": "\0"},
+    {"directory": "x" * 5000}, {"directory": "nowhere"}, {"device": []}, {"model": []}, {"model": {"dim": 10**9}}, {"model": {"dim": []}},
+    {"settings": {"steps": "many"}}, {"settings": {"steps": 10**400}}, {"settings": {"seed": -1}}, {"settings": []},
+    {"limits": {"keep": "all"}}, {"limits": None}, {"command": "train"}, {"command": [5]}, {"preset": None},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("content", GARBAGE, ids=range(len(GARBAGE)))
+@pytest.mark.parametrize("name", ["config.json", "data.json", "seed-0/metrics.jsonl", "seed-0/last.safetensors"])
+def test_garbage_is_refused_and_named(run, name, content):
+    (run / name).write_bytes(content + b"\n" if "metrics" in name else content)
+    if content in (b"", b"{}") and name == "seed-0/metrics.jsonl":
+        (run / name).write_bytes(b'{"step": "2"}\n')
+    with pytest.raises(TrifoldError, match=name.rpartition("/")[2]):
+        resume(run)
+
+
+@pytest.mark.parametrize("changes", CONFIG, ids=lambda changes: str(changes)[:30])
+def test_a_wrong_config_is_refused(run, changes):
+    change(run / "config.json", **changes)
+    with pytest.raises(TrifoldError):
+        resume(run)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda tensors, header: header.pop("state"),
+        lambda tensors, header: header["state"].update(step="4"),
+        lambda tensors, header: header["state"].update(more=4),
+        lambda tensors, header: header.update(state=[]),
+        lambda tensors, header: tensors.pop("optimizer.0.step"),
+        lambda tensors, header: tensors.update({"optimizer.99.step": tensors["optimizer.0.step"].clone()}),
+        lambda tensors, header: tensors.update({"optimizer": tensors["optimizer.0.step"].clone()}),
+        lambda tensors, header: tensors.update(
+            {"network.readout.mlp.outer.bias": tensors["optimizer.0.exp_avg"].clone()}
+        ),
+    ],
+    ids=range(8),
+)
+def test_a_save_that_does_not_fit_is_refused(run, edit):
+    resave(run / "seed-0" / "last.safetensors", "training", edit)
+    with pytest.raises(TrifoldError, match=r"damaged.*\n.*last\.safetensors"):
+        resume(run)
+
+
+def test_the_best_model_of_another_training_is_refused(run, example_folder):
+    shutil.copy(example_folder / "model.safetensors", run / "seed-1" / "best.safetensors")
+    with pytest.raises(TrifoldError, match=r"of another training\n  in: .*seed-1/best\.safetensors"):
+        resume(run)
+    (run / "seed-1" / "best.safetensors").unlink()
+    with pytest.raises(TrifoldError, match=r"there is no model file here\n  in: .*seed-1/best\.safetensors"):
+        resume(run)
+
+
+@pytest.mark.parametrize("training", [None, [], {}, {"seeds": 2}, {"seeds": [0], "steps": [], "seconds": [1.0]}])
+def test_a_model_that_does_not_say_how_the_run_went_is_refused(run, folder, training):
+    resave(run / "model.safetensors", "model", lambda tensors, header: header["provenance"].update(training=training))
+    with pytest.raises(TrifoldError, match=r"no model of a training run.*\n.*model\.safetensors"):
+        resume(run)
+    with pytest.raises(TrifoldError, match=r"no model of a training run.*\n.*model\.safetensors"):
+        raise CliRunner().invoke(app, ["select", str(run), str(folder / "train")]).exception
+
+
+def test_a_model_without_a_validation_loss_cannot_be_selected(run, folder):
+    file = run / "seed-0" / "best.safetensors"
+    resave(file, "model", lambda tensors, header: header["provenance"].update(selected=[]))
+    with pytest.raises(TrifoldError, match="does not say its validation loss"):
+        raise CliRunner().invoke(app, ["select", str(run), str(folder / "train")]).exception
+
+
+def test_a_run_folder_may_have_a_name_that_is_no_unicode(folder, tmp_path):
+    run = tmp_path / os.fsdecode(b"run-\xff")
+    train(folder, run, **TINY, settings={"steps": 2, "batch": 8})
+    result = resume(run, steps=3)
+    assert result.steps == 3 and Model.load(result.model_path).provenance["settings"]["steps"] == 3
