@@ -40,7 +40,7 @@ def write_whole(path: Path, content: bytes) -> None:
                 target.unlink()
 
 
-def open_file(path: Path) -> IO[bytes]:
+def open_regular(path: Path) -> IO[bytes]:
     """Open a file to read it; an OSError if it is none: to wait for a pipe, or to read a device, may never end."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from trifold.errors import TrifoldError
-from trifold.files import open_file, write_whole
+from trifold.files import open_regular, write_whole
 from trifold.sealed import MAX_BYTES, SEAL, Damaged, check_seal, parse_object, seal, write_object
 
 METADATA = "__metadata__"
@@ -85,7 +85,7 @@ def write_tensors(path: Path, save: Callable[..., bytes], tensors: dict[str, Any
 @contextmanager
 def open_tensors(path: Path) -> Iterator[TensorFile]:
     """Open a file and read its texts; what is wrong with them is ``Damaged``, and that it cannot be read an OSError."""
-    with open_file(path) as file:
+    with open_regular(path) as file:
         size = file.seek(0, 2)
         file.seek(0)
         length = file.read(8)

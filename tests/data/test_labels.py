@@ -130,7 +130,7 @@ def test_a_cache_that_cannot_be_read_is_an_error(folder: Path, monkeypatch: pyte
     def refuse(path: Path) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
-    monkeypatch.setattr(labels, "open_file", refuse)  # permissions do not stop root
+    monkeypatch.setattr(labels, "open_regular", refuse)  # permissions do not stop root
     with pytest.raises(TrifoldError, match=r"the cache cannot be read: Permission denied\n  in: .*\.json"):
         run(folder, ["one"], cache)
 

@@ -44,7 +44,8 @@ def resave(path, kind, edit):
 GARBAGE = [b"", b"[", b"[]", b"{}", b"\xff", b"[" * 100_000, b"{" * 100_000, b"\0" * 100]
 CONFIG = [
     {"threads": 10**9}, {"threads": "2"}, {"threads": True}, {"directory": 5}, {"directory": "\0"},
-    {"directory": "x" * 5000}, {"directory": "nowhere"}, {"device": []}, {"model": []}, {"model": {"dim": 10**9}}, {"model": {"dim": []}},
+    {"directory": "x" * 5000}, {"directory": "nowhere"}, {"device": []},
+    {"model": []}, {"model": {"dim": 10**9}}, {"model": {"dim": []}},
     {"settings": {"steps": "many"}}, {"settings": {"steps": 10**400}}, {"settings": {"seed": -1}}, {"settings": []},
     {"limits": {"keep": "all"}}, {"limits": None}, {"command": "train"}, {"command": [5]}, {"preset": None},
 ]  # fmt: skip

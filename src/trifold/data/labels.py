@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from trifold.errors import TrifoldError
-from trifold.files import open_file, write_whole
+from trifold.files import open_regular, write_whole
 from trifold.pddl import load_domain
 from trifold.pddl.isolation import Limits, Result, available_cores, run_isolated
 from trifold.pddl.state_space import VERSION, StateSpace
@@ -152,7 +152,7 @@ def cache_key(domain: str, problem: str, limits: LabelLimits) -> str:
 def _look_up(path: Path, entry: Path) -> Labelled | None:
     """What the cache knows of a problem; nothing if the entry is missing or damaged."""
     try:
-        with open_file(_facts_file(entry)) as file:
+        with open_regular(_facts_file(entry)) as file:
             content = file.read(MAX_BYTES)
         facts = parse_object(content)
         check_seal(facts.pop(SEAL, None), content)

@@ -25,9 +25,12 @@ from typing import Any
 import torch
 
 from trifold.errors import TrifoldError
-from trifold.files import make_folder, open_file, write_whole
+from trifold.files import make_folder, open_regular, write_whole
 from trifold.model import Model, checkpoint
 from trifold.sealed import MAX_BYTES, Damaged, fill, parse_object
+
+MAX_LOSS = 1e100
+"""More than any loss that can be logged, and little enough to be drawn."""
 
 
 class Diverged(TrifoldError):
@@ -102,7 +105,7 @@ class RunFolder:
         """The content of one of the JSON files; whatever goes wrong while it is read is a TrifoldError about it."""
         path = self.path / name
         try:
-            with open_file(path) as file:
+            with open_regular(path) as file:
                 content = file.read(MAX_BYTES + 1)
             yield parse_object(content)
         except OSError as error:
@@ -155,12 +158,13 @@ class SeedFolder:
         """The lines of metrics.jsonl; a torn last line, left by a crash, is no line."""
         path = self.path / "metrics.jsonl"
         try:
-            with open_file(path) as file:
+            with open_regular(path) as file:
                 *lines, _ = file.read().split(b"\n")
             found = [parse_object(line) for line in lines]
             for line in found:
-                if type(line["step"]) is not int or not {type(line["loss"]), type(line["validation"])} <= {int, float}:
-                    raise Damaged("a line has no step and losses")
+                for name in ("step", "loss", "validation"):
+                    if type(line[name]) not in (int, float) or not 0 <= line[name] < MAX_LOSS:
+                        raise Damaged(f"a line has no {name}")
             return found
         except FileNotFoundError:
             return []

@@ -1,0 +1,1 @@
+"""Fuzzing: random domains and damaged inputs against judges that share no code with what they judge."""
