@@ -23,8 +23,13 @@ def formerly(file: Path) -> str | None:
     """The SHA-256 of a shipped model's file in an older format, if it had one: the weights are the same."""
     from trifold.tensor_file import open_tensors
 
-    with open_tensors(file) as opened:
-        return opened.header.get("formerly")
+    try:
+        with open_tensors(file) as opened:
+            return opened.header.get("formerly")
+    except (OSError, ValueError) as error:
+        raise TrifoldError(
+            f"this shipped model is damaged: {error}", place=str(file), remedy="install again"
+        ) from error
 
 
 def find_model(model: Path | str) -> Path:

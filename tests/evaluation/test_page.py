@@ -14,7 +14,7 @@ from trifold.evaluation.first_plan import PLANNER, POLICY
 from trifold.evaluation.page import read_results, results_page
 from trifold.evaluation.records import SCHEMA, Record
 from trifold.evaluation.references import Reference, best_of_each, read_references
-from trifold.shipped import shipped_models
+from trifold.shipped import formerly, shipped_models
 
 ROOT = Path(__file__).parents[2]
 
@@ -95,10 +95,12 @@ def test_ours_the_papers_and_lamas_stand_side_by_side():
 
 
 def test_a_model_in_the_box_is_told_from_others():
-    boxed = hashlib.sha256(shipped_models()["gripper"].read_bytes()).hexdigest()
-    records = [record("p", 4), {**record("p", 4), "model_sha256": boxed}]
+    """By its file, and by the file of an older format that it was before."""
+    file = shipped_models()["gripper"]
+    boxed, before = hashlib.sha256(file.read_bytes()).hexdigest(), formerly(file)
+    records = [record("p", 4), *({**record("p", 4), "model_sha256": name} for name in (boxed, before))]
     rows = cells(results_page({"suite": {"gripper": records}}, {}, ""), "The models")
-    assert [(row[3], row[4]) for row in rows] == [("R-GNN[1]", "no"), (boxed[:8], "yes")]
+    assert [(row[3], row[4]) for row in rows] == [("R-GNN[1]", "no"), (boxed[:8], "yes"), (before[:8], "yes")]
 
 
 def test_in_short_a_domain_has_the_test_set_that_counts_and_fresh_problems():

@@ -195,6 +195,7 @@ class Workshop:
         train(folder / "gripper", self.run, preset="small", model={"dim": 4, "layers": 1}, settings=settings)
         self.model = Model.load(self.run / "model.safetensors")
         self.labelled = self.label()
+        self.entries = sorted(file.with_suffix("") for file in self.cache.glob("*.json"))
         self.last = self.read_last(self.run / "seed-0")
 
     def label(self) -> list[Labelled]:
@@ -274,7 +275,8 @@ class Workshop:
         def tensors(path: Path) -> Damage:
             return random.choice([damage_bytes, damage_tensors])(random, path.read_bytes())
 
-        space, facts = (random.choice(sorted(self.cache.glob(f"*{suffix}"))) for suffix in (".safetensors", ".json"))
+        entry = random.choice(self.entries)
+        space, facts = entry.with_suffix(".safetensors"), entry.with_suffix(".json")
         name = random.choice(["config.json", "data.json", "seed-0/metrics.jsonl"])
         return {
             "model": lambda: (tensors(self.run / "model.safetensors"), self.read_model),

@@ -16,6 +16,7 @@ from trifold import shipped
 from trifold.errors import TrifoldError
 from trifold.model import Model, Origin
 from trifold.pddl import load_problem
+from trifold.tensor_file import open_tensors
 
 ROOT = Path(__file__).parents[2]
 
@@ -95,3 +96,11 @@ def test_every_shipped_model_has_its_whole_provenance(name):
     assert None not in vars(Origin.of(model.provenance)).values()
     assert model.provenance["storage"]["half_precision"]["decisions"] > 0
     assert "/" not in model.provenance["command"][0]
+
+
+@pytest.mark.parametrize("name", shipped.shipped_models())
+def test_every_shipped_model_has_a_checksum_and_knows_its_former_one(name):
+    file = shipped.shipped_models()[name]
+    with open_tensors(file) as opened:
+        assert opened.sealed and opened.header["format"] == 2
+    assert len(shipped.formerly(file)) == 64

@@ -74,6 +74,8 @@ def test_a_wrong_config_is_refused(run, changes):
         lambda tensors, header: header.pop("state"),
         lambda tensors, header: header["state"].update(step="4"),
         lambda tensors, header: header["state"].update(more=4),
+        lambda tensors, header: header["state"].update(lapses=10**9),
+        lambda tensors, header: header["state"].update(seconds=-1.0),
         lambda tensors, header: header.update(state=[]),
         lambda tensors, header: tensors.pop("optimizer.0.step"),
         lambda tensors, header: tensors.update({"optimizer.99.step": tensors["optimizer.0.step"].clone()}),
@@ -82,7 +84,7 @@ def test_a_wrong_config_is_refused(run, changes):
             {"network.readout.mlp.outer.bias": tensors["optimizer.0.exp_avg"].clone()}
         ),
     ],
-    ids=range(8),
+    ids=range(10),
 )
 def test_a_save_that_does_not_fit_is_refused(run, edit):
     resave(run / "seed-0" / "last.safetensors", "training", edit)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trifold.errors import TrifoldError
-from trifold.pddl.atoms import AtomTable, Integers
+from trifold.pddl.atoms import EVERY_OBJECT, AtomTable, Integers
 from trifold.sealed import Damaged
 from trifold.tensor_file import open_tensors, write_tensors
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FORMAT = "trifold state space"
 VERSION = 4
+MAX_ARITY = 100
 ARRAYS = ("offsets", "indices", "distances", "transition_offsets", "targets")
 TABLE_ARRAYS = ("relation", "arguments", "static_relation", "static_arguments")
 DTYPES = {f"{sign}{8 * width}": np.dtype(f"{sign.lower()}{width}") for sign in "IU" for width in (1, 2, 4, 8)}
@@ -102,12 +103,51 @@ class StateSpace:
                 }
             relations = tuple((name, arity) for name, arity in about["relations"])
             table = AtomTable(relations, tuple(about["objects"]), *(arrays[name] for name in TABLE_ARRAYS))
-            return cls(
-                table=table,
-                **{name: about[name] for name in ("domain", "problem", "initial", "states", "listed", "engine")},
-                **{name: arrays[name] for name in ARRAYS},
-            )
+            facts = {name: about[name] for name in ("domain", "problem", "initial", "states", "listed", "engine")}
+            space = cls(table=table, **facts, **{name: arrays[name] for name in ARRAYS})
+            space._check()
+            return space
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise TrifoldError(
                 f"this is no labelled state space: {error}", place=str(path), remedy="label the problem again"
             ) from None
+
+    def _check(self) -> None:
+        """Raise unless names are names, and all numbers are those of things that are there."""
+        table, states = self.table, len(self.distances)
+        names, arities = [name for name, _ in table.relations], [arity for _, arity in table.relations]
+        texts = [self.domain, self.problem, self.engine, *names, *table.objects]
+        numbers = [self.initial, self.states, self.listed, *arities]
+        if {type(text) for text in texts} != {str} or {type(number) for number in numbers} != {int}:
+            raise Damaged("it has something else for a name or a number")
+        if len(set(names)) < len(names) or not 1 <= min(arities, default=1) <= max(arities, default=1) <= MAX_ARITY:
+            raise Damaged("its relations are none")
+        if not 0 <= self.initial < states <= self.states or not 0 <= self.listed <= states:
+            raise Damaged("it does not have the states that it counts")
+        _check_rows(self.offsets, self.indices, states, len(table.relation))
+        _check_rows(self.transition_offsets, self.targets, states, states)
+        for relation, arguments in (
+            (table.relation, table.arguments),
+            (table.static_relation, table.static_arguments),
+        ):
+            fits = (
+                arguments.ndim == 2
+                and len(arguments) == len(relation)
+                and arguments.shape[1] >= max(arities, default=0)
+            )
+            if not fits or not _lie(relation, 0, len(names)) or not _lie(arguments, EVERY_OBJECT, len(table.objects)):
+                raise Damaged("its atoms are of other relations or objects")
+        if self.distances.ndim != 1 or not _lie(self.distances, -1, self.states):
+            raise Damaged("its distances are none")
+
+
+def _check_rows(offsets: Integers, entries: Integers, rows: int, things: int) -> None:
+    """Raise unless the offsets cut the entries into so many rows, and the entries number so many things."""
+    whole = offsets.shape == (rows + 1,) and entries.ndim == 1 and offsets[0] == 0 and offsets[-1] == len(entries)
+    if not whole or (offsets[1:] < offsets[:-1]).any() or not _lie(entries, 0, things):
+        raise Damaged("its rows do not fit their entries")
+
+
+def _lie(numbers: Integers, first: int, end: int) -> bool:
+    """Whether all numbers lie from the first to before the end."""
+    return not numbers.size or first <= numbers.min() <= numbers.max() < end

@@ -29,6 +29,7 @@ from trifold.files import make_folder, open_regular, write_whole
 from trifold.model import Model, checkpoint
 from trifold.sealed import MAX_BYTES, Damaged, fill, parse_object
 
+MAX_LAPSES = 10_000
 MAX_LOSS = 1e100
 """More than any loss that can be logged, and little enough to be drawn."""
 
@@ -55,6 +56,13 @@ class TrainingState:
     since: int = 0
     loss_sum: float = 0.0
     lapses: int = 0
+
+    @classmethod
+    def from_json(cls, values: object) -> TrainingState:
+        state = fill(cls, values)
+        if any(value is not None and value < 0 for value in asdict(state).values()) or state.lapses > MAX_LAPSES:
+            raise Damaged("its counters are none")
+        return state
 
 
 @dataclass(frozen=True)
@@ -195,7 +203,7 @@ class SeedFolder:
         if not self.last.exists():
             return None
         with checkpoint.opened(self.last, kind="training") as file:
-            return fill(TrainingState, file.header["state"])
+            return TrainingState.from_json(file.header["state"])
 
     def save_best(self, model: Model, found: dict[str, Any]) -> None:
         model.provenance = model.provenance | {"selected": found}
@@ -215,7 +223,7 @@ class SeedFolder:
             moments = dict.fromkeys(("exp_avg", "exp_avg_sq"), tuple(weight.shape))
             shapes |= {f"optimizer.{number}.{name}": shape for name, shape in {"step": (), **moments}.items()}
         with checkpoint.opened(self.last, kind="training") as file:
-            state = fill(TrainingState, file.header["state"])
+            state = TrainingState.from_json(file.header["state"])
             tensors = checkpoint.read_tensors(file, shapes)
         network = {name[8:]: tensor for name, tensor in tensors.items() if name.startswith("network.")}
         model.network.load_state_dict(network)
