@@ -54,7 +54,7 @@ class ModelHeader:
 def _is_relation(value: object) -> bool:
     match value:
         case [str(name), int(arity)]:
-            return bool(name) and name.isprintable() and not isinstance(arity, bool) and 1 <= arity <= MAX_ARITY
+            return bool(name) and _is_unicode(name) and not isinstance(arity, bool) and 1 <= arity <= MAX_ARITY
     return False
 
 

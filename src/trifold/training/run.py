@@ -106,7 +106,11 @@ class RunFolder:
 
     def write(self, name: str, content: dict[str, Any]) -> None:
         """Write one of the JSON files."""
-        write_whole(self.path / name, (json.dumps(content, indent=2, allow_nan=False) + "\n").encode())
+        try:
+            text = json.dumps(content, indent=2, allow_nan=False)
+        except ValueError as error:
+            raise TrifoldError(f"{name} cannot be written: {error}", place=str(self.path)) from error
+        write_whole(self.path / name, f"{text}\n".encode())
 
     @contextmanager
     def opened(self, name: str) -> Iterator[dict[str, Any]]:
@@ -137,10 +141,9 @@ class RunFolder:
         """What the run's model says of the training of all seeds: lists of the seeds, their steps and their seconds."""
         training: Any = Model.load(self.model).provenance.get("training")
         match training:
-            case {"seeds": [*seeds], "steps": [*steps], "seconds": [*seconds]} if len(seeds) == len(steps) == len(
-                seconds
-            ) and all(type(number) is int for number in seeds + steps):
-                return dict(training)
+            case {"seeds": [*seeds], "steps": [*steps], "seconds": [*seconds]}:
+                if len(seeds) == len(steps) == len(seconds) and all(type(number) is int for number in seeds + steps):
+                    return dict(training)
         raise TrifoldError(
             "this is no model of a training run, or of an older version",
             place=str(self.model),
@@ -203,6 +206,7 @@ class SeedFolder:
         if not self.last.exists():
             return None
         with checkpoint.opened(self.last, kind="training") as file:
+            file.read()  # for its checksum
             return TrainingState.from_json(file.header["state"])
 
     def save_best(self, model: Model, found: dict[str, Any]) -> None:

@@ -130,6 +130,8 @@ def resume(
     changes = {name: value for name, value in changes.items() if value is not None}
     content["settings"] = replace(settings, **changes).to_json()
     content["device"] = choose_device(device or content["device"])
+    if folder.model.exists():
+        folder.training()  # which is read when all is done: better to know now that it cannot be
     torch.set_num_threads(content["threads"])  # sums are added in an order that depends on it
     with folder.locked():
         return _run(folder, content, workers, cache, watcher or Watcher())
