@@ -121,6 +121,18 @@ def test_what_does_not_fit_is_encoded_batch_by_batch(gripper):
     assert to_naive(left) == to_naive(right) and torch.equal(targets, same)
 
 
+@pytest.mark.parametrize("max_gib", [None, 1e-6], ids=["resident", "streamed"])
+def test_states_that_are_encoded_keep_their_targets_and_weights(gripper, max_gib):
+    spaces = [item.space for item in label(gripper / "domain.pddl", read_folder(gripper).training[:3])]
+    data = Dataset.build(spaces, Pairs(1), dead_end_target=None, max_gib=max_gib)
+    kept = data.keep(torch.arange(len(data)), torch.arange(100, 100 + len(data)))
+    indices = torch.tensor([5, 0, 5, len(data) - 1])
+    found = kept.encoded(indices)
+    assert found.encoder is None and torch.equal(found.targets, data.targets[indices])
+    assert found.weights.tolist() == [105, 100, 105, 99 + len(data)]
+    assert to_naive(found.structures) == to_naive(data.take(indices)[0])
+
+
 def test_no_states_are_an_error():
     with pytest.raises(TrifoldError, match="no labelled states"):
         Dataset.build([], Pairs(1), dead_end_target=None)

@@ -11,6 +11,7 @@ from trifold.data import labels
 from trifold.data.labels import Labelled, LabelLimits, _look_up, default_cache, label
 from trifold.errors import TrifoldError
 from trifold.pddl import expand
+from trifold.pddl.isolation import Result
 
 DOMAIN = """(define (domain switches) (:predicates (on ?x) (stuck ?x) (dud ?x))
   (:action flip :parameters (?x) :precondition (not (stuck ?x)) :effect (on ?x))
@@ -81,6 +82,18 @@ def test_what_was_labelled_before_is_read_again(folder: Path) -> None:
     assert first[0].space and again[0].space
     assert again[0].space.structures().arguments.equal(first[0].space.structures().arguments)
     assert not list(cache.glob(".*"))
+
+
+def test_a_crash_is_tried_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(function, jobs, **options):  # type: ignore[no-untyped-def]
+        yield Result(0, "crash", None, "the process was ended by SIGSEGV", 1.0)
+
+    cache = folder / "cache"
+    with monkeypatch.context() as patched:
+        patched.setattr(labels, "run_isolated", crash)
+        assert run(folder, ["two"], cache)[0].outcome == "crash"
+    (again,) = run(folder, ["two"], cache)
+    assert (again.outcome, again.cached) == ("labelled", False)
 
 
 def test_another_text_or_limit_is_another_entry(folder: Path) -> None:

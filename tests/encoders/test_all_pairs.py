@@ -109,6 +109,8 @@ def test_too_many_triples_raise_before_they_are_built(encoder):
     with pytest.raises(TrifoldError, match=f"{encoder.label} needs 125,000,000 triples .* limit of 1,000"):
         encoder(structures)
     encoder(from_naive([(10, set())], BINARY))
+    with pytest.raises(TrifoldError, match="needs 1,001 triples"):
+        encoder(from_naive([(10, set()), (1, set())], BINARY))
 
 
 @pytest.mark.parametrize("encoder", MARKED, ids=label)

@@ -81,6 +81,28 @@ def test_too_many_triangles_raise_before_they_are_built():
         Pairs(1, max_triangles=1000)(structures)
 
 
+def test_the_limit_of_triangles_is_the_number_that_may_be():
+    structures = from_naive([(4, {("edge", (0, 1)), ("edge", (1, 2))})])
+    whole = Pairs(1)(structures)
+    count = len(whole.atoms(TRIANGLE))
+    assert to_naive(Pairs(1, max_triangles=count)(structures)) == to_naive(whole)
+    with pytest.raises(TrifoldError, match=f"needs {count} triangles"):
+        Pairs(1, max_triangles=count - 1)(structures)
+
+
+@pytest.mark.parametrize(("limit", "pieces"), [(2 * 27, [2, 2, 1]), (3 * 27 - 1, [2, 2, 1]), (3 * 27, [3, 2])])
+def test_so_many_triples_are_encoded_at_once_and_no_more(limit, pieces, monkeypatch):
+    monkeypatch.setattr(chunks, "MAX_TRIPLES", limit)
+    encoded = []
+
+    def encoder(structures):
+        encoded.append(len(structures))
+        return Plain()(structures)
+
+    encode_all(encoder, from_naive([(3, {("edge", (0, 1))})] * 5))
+    assert encoded == pieces
+
+
 @pytest.mark.parametrize("t", [1, 2, math.inf])
 def test_many_structures_are_encoded_in_pieces_that_fit(t, monkeypatch):
     """The limit is on what is built at once, so the number of structures does not matter."""

@@ -19,10 +19,11 @@ from trifold.commands.table import table as table_command
 from trifold.errors import TrifoldError
 from trifold.evaluation import Job, attempt, attempt_each, evaluate, read_records
 from trifold.evaluation.evaluate import threads_each
+from trifold.evaluation.job import solve_job
 from trifold.model import Model, ModelConfig, Origin
 from trifold.pddl import load_domain, load_problem
 from trifold.pddl.isolation import Result
-from trifold.planning import Outcome, read_plan, replay
+from trifold.planning import Outcome, Trajectory, read_plan, replay
 
 # One can only go forward, so that every policy, of any model, goes the same way.
 DOMAIN = """
@@ -82,6 +83,7 @@ def test_a_folder_is_evaluated_and_continued(folder, tmp_path, monkeypatch):
     assert [record["steps"] for record in found] == [2, 1, 0, 4]
     assert [record["objects"] for record in found] == [3, 4, None, 6]
     assert [record["states_evaluated"] for record in found] == [3, 2, None, 5]
+    assert [record["seconds_per_step"] is None for record in found] == [False, False, True, False]
     assert {(record["domain"], record["model"]) for record in found} == {("corridor", "R-GNN[1]")}
     assert "parenthesis" in found[2]["message"]
     assert found[0]["model_sha256"] == sha256(model)
@@ -98,6 +100,25 @@ def test_a_folder_is_evaluated_and_continued(folder, tmp_path, monkeypatch):
     seen.clear()
     assert evaluate(model, problems, **settings) == found
     assert seen == [False] * 4
+
+
+def test_a_job_tells_the_seconds_of_a_step(folder, monkeypatch):
+    way = Trajectory(Outcome.SOLVED, ("(a)", "(b)", "(c)"), (3.0, 2.0, 1.0, 0.0), visited=4, evaluated=9, seconds=6.0)
+    monkeypatch.setattr("trifold.evaluation.job.solve", lambda *arguments, **options: way)
+    asked = Job(str(folder / "model.safetensors"), str(folder / "test" / "p1.pddl"), device="cpu")
+    answer = solve_job(asdict(asked), lambda event: None)
+    assert (answer["outcome"], answer["evaluated"], answer["seconds_per_step"]) == ("solved", 9, 2.0)
+
+
+@pytest.mark.parametrize(("words", "outcome"), [([], "stuck"), (["--strict"], "cycle")])
+def test_strict_is_the_policy_without_memory(folder, run, tmp_path, words, outcome):
+    """There is one way, there and back."""
+    there_and_back = corridor(3, 0, 2).replace("(next c1 c2)", "(next c1 c0)")
+    (tmp_path / "p.pddl").write_text(there_and_back)
+    records = tmp_path / "records.jsonl"
+    run("evaluate", folder / "model.safetensors", tmp_path / "p.pddl", "--records", records, *words)
+    (record,) = read_records(records)
+    assert (record["outcome"], record["steps"]) == (outcome, 1)
 
 
 class FakeChildren:
@@ -144,6 +165,7 @@ def test_every_end_of_a_child_is_an_outcome(tmp_path, monkeypatch, result, outco
     assert record["plan_length"] == (1 if outcome == "solved" else None)
     assert (record["steps"], record["seconds"], record["initial_value"]) == (1, 2.0, None)
     assert (record["timeout"], record["policy"]) == (5.0, "strict")
+    assert record["seconds_per_step"] == (0.25 if result[0] == "ok" else None)
     assert (record["hardware"], record["training_seed"], record["training_seconds"]) == ("abacus", 3, 60.0)
     assert record["training_command"] is None and record["command"]
     assert Outcome(record["outcome"])

@@ -94,6 +94,15 @@ def test_ours_the_papers_and_lamas_stand_side_by_side():
     ]
 
 
+@pytest.mark.parametrize(("run", "known"), [(16, 17), (17, 16)])
+def test_the_papers_length_over_the_best_known_needs_the_best_of_every_problem(run, known):
+    best = best_of_each(reference(f"p{i}", 32) for i in range(known))
+    page = results_page({"public": {"blocks-s": [record(f"p{i}", 40) for i in range(run)]}}, best, "")
+    ours, paper, _ = [row for row in cells(page, "The public test files") if row[0] == "blocks-s"]
+    assert ours[7].startswith("640 / 512 = 1.250")
+    assert paper[1].endswith("in the paper") and paper[7] == "–"
+
+
 def test_a_model_in_the_box_is_told_from_others():
     """By its file, and by the file of an older format that it was before."""
     file = shipped_models()["gripper"]

@@ -57,14 +57,16 @@ def gradients(values, weights, parameters):
 
 
 @pytest.mark.parametrize(
-    ("case", "precision", "hoisted", "spare"),
+    ("case", "precision", "hoisted", "spare", "sharpness"),
     [
-        *((case, "float32", False, 0) for case in CASES),
-        *(("many triangles on one pair", precision, hoisted, 0) for precision, hoisted in MODES),
-        *(("several structures", precision, hoisted, 70) for precision, hoisted in MODES),
+        *((case, "float32", False, 0, 3.0) for case in CASES),
+        *(("many triangles on one pair", precision, hoisted, 0, 12.0) for precision, hoisted in MODES),
+        *(("several structures", precision, hoisted, 70, 12.0) for precision, hoisted in MODES),
     ],
 )
-def test_outputs_and_gradients_equal_the_reference_in_double_precision(case, precision, hoisted, spare, monkeypatch):
+def test_outputs_and_gradients_equal_the_reference_in_double_precision(
+    case, precision, hoisted, spare, sharpness, monkeypatch
+):
     """Also where the first layer of triangles is done once per element, and where tiles are spare."""
     monkeypatch.setattr("trifold.nn.layout.HOIST", 0 if hoisted else float("inf"))
     bound = {"float32": 1e-5, "mixed": 1e-2}[precision]
@@ -73,7 +75,7 @@ def test_outputs_and_gradients_equal_the_reference_in_double_precision(case, pre
     union = structures.disjoint_union()
     relations = [*senders(structures), Relation("unseen", 2)]
     torch.manual_seed(0)
-    network = RGNN(relations, 16, 2).to(DEVICE)
+    network = RGNN(relations, 16, 2, sharpness).to(DEVICE)
     exact = copy.deepcopy(network).double()
     atoms = [len(union.atoms(name)) + spare for name, _ in relations]
     capacity = Capacity.of(relations, atoms, union.elements + spare)

@@ -36,10 +36,11 @@ def merges(request, monkeypatch):
     return request.param
 
 
-def assert_same(structures: Structures, layers: int, dim: int = 5) -> None:
+def assert_same(structures: Structures, layers: int, dim: int = 5, sharpness: float = 12.0) -> None:
     """The embeddings with and without gradients are the same, in double precision."""
     torch.manual_seed(0)
-    network = RGNN([relation for relation in structures.signature if relation.name != READOUT], dim, layers).double()
+    senders = [relation for relation in structures.signature if relation.name != READOUT]
+    network = RGNN(senders, dim, layers, sharpness).double()
     union = structures.disjoint_union()
     with torch.no_grad():
         found = network(union)
@@ -58,9 +59,9 @@ def test_embeddings_of_every_shape(name, shape, monkeypatch):
 
 @pytest.mark.parametrize("name", ENCODERS)
 @settings(max_examples=15)
-@given(naive=batches, layers=st.integers(0, 4))
-def test_embeddings_of_any_structures(name, naive, layers):
-    assert_same(ENCODERS[name](from_naive(naive)), layers)
+@given(naive=batches, layers=st.integers(0, 4), sharpness=st.sampled_from([12.0, 3.0]))
+def test_embeddings_of_any_structures(name, naive, layers, sharpness):
+    assert_same(ENCODERS[name](from_naive(naive)), layers, sharpness=sharpness)
 
 
 def test_initial_embeddings_tell_elements_apart():

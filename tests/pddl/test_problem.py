@@ -101,6 +101,34 @@ def test_names_are_case_insensitive_and_comments_are_ignored() -> None:
     assert [text for text, _ in problem.successors(problem.initial_state)] == ["(pick-up c)", "(unstack a b)"]
 
 
+@pytest.mark.parametrize("never", ["(door kitchen hall)", "(not (door hall kitchen))"])
+def test_a_goal_with_a_false_static_literal_never_holds(never: str) -> None:
+    goal = "(and (at x hall) (not (busy)) (not (at y hall)) (not (tidy kitchen)))"
+    reached = load_problem(load_domain(ROOMS), TIDY.replace(goal, "(and (here hall))"))
+    assert reached.is_goal(reached.initial_state)
+    problem = load_problem(load_domain(ROOMS), TIDY.replace(goal, f"(and (here hall) {never})"))
+    assert not any(map(problem.is_goal, reachable(problem)))
+
+
+@pytest.mark.parametrize(("domain", "text"), [(BLOCKS, THREE), (ROOMS, TIDY)])
+def test_successors_are_sorted_by_the_text_of_their_actions(domain: str, text: str) -> None:
+    """Whatever the order in which the domain declares its actions, or the engine finds them."""
+    names = []
+    for state in reachable(problem := load_problem(load_domain(domain), text)):
+        texts = [action for action, _ in problem.successors(state)]
+        assert texts == sorted(texts)
+        names.append([action.split()[0] for action in texts])
+    assert any(len(set(each)) > 1 for each in names)
+
+
+def test_a_goal_literal_given_twice_is_one() -> None:
+    domain = load_domain(BLOCKS)
+    once = load_problem(domain, THREE)
+    twice = load_problem(domain, THREE.replace("(on c A)", "(on c A) (on b c) (and (on C a) (handempty))"))
+    assert twice.goal == once.goal
+    assert read_atoms(twice, [twice.initial_state]) == read_atoms(once, [once.initial_state])
+
+
 def test_paths_and_texts_are_read_alike(tmp_path: Path) -> None:
     (tmp_path / "domain.pddl").write_text(BLOCKS)
     (tmp_path / "p.pddl").write_text("\ufeff" + THREE, encoding="utf-8")

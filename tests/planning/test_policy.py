@@ -201,6 +201,21 @@ def test_the_timeout_is_an_outcome():
     assert (found.outcome, found.actions) == (Outcome.TIMEOUT, ())
 
 
+def test_seconds_are_those_of_all_steps_and_of_each(monkeypatch):
+    clock = 100.0
+
+    def values(states):
+        nonlocal clock
+        clock += 3.0
+        return [abs(5 - state) for state in states]
+
+    monkeypatch.setattr("time.monotonic", lambda: clock)
+    found = follow_policy(Counter(5), values)
+    assert (len(found.actions), found.seconds, found.seconds_per_step) == (3, 12.0, 4.0)  # the initial state's V, too
+    found = follow_policy(Counter(0), values)
+    assert (len(found.actions), found.seconds, found.seconds_per_step) == (0, 3.0, 3.0)
+
+
 def test_on_step_tells_the_way():
     seen = []
     found = follow_policy(Counter(3), lambda states: [abs(3 - state) for state in states], on_step=seen.append)

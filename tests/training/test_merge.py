@@ -10,10 +10,13 @@ from collections import Counter
 import pytest
 import torch
 
+from oracles import from_naive
+from oracles_pairs import decode
 from trifold.data import Dataset
 from trifold.domains import write_problems
 from trifold.model import Model, ModelConfig
 from trifold.pddl import expand, load_domain
+from trifold.structures import Signature
 from trifold.training import BalancedSampler, resume
 from trifold.training.merge import merge_states
 
@@ -54,6 +57,33 @@ def test_the_loss_of_any_network_stays(gripper, name, layers):
     assert merged.targets.unique().tolist() == data.targets.unique().tolist()
     again = merge_states(merged, config)
     assert len(again) == len(merged) and torch.equal(again.weights, merged.weights)
+
+
+def naive_folklore(pairs, atoms, rounds):
+    """The colour of a structure over pairs by 2-FWL: ⟨u,w⟩ sees each v between, and the pairs ⟨o,o⟩ are read out."""
+    objects = sorted({u for u, _ in pairs})
+    colours = {pair: frozenset(name for name, (marked,) in atoms if marked == pair) for pair in pairs}
+    for _ in range(rounds):
+        colours = {
+            (u, w): (colours[u, w], frozenset(Counter((colours[u, v], colours[v, w]) for v in objects).items()))
+            for u, w in pairs
+        }
+    return frozenset(Counter(colours[o, o] for o in objects).items())
+
+
+@pytest.mark.parametrize(("layers", "weights"), [(2, [2]), (3, [1, 1])])
+def test_an_edge_transformer_s_states_are_merged_as_much_as_2_fwl_allows(layers, weights):
+    """Compositions that were told to all of their pairs would separate these two digraphs after two rounds already."""
+    config = ModelConfig(encoder="marks", dim=8, layers=layers)
+    digraphs = [  # the two successors of each vertex
+        [(3, 4), (4, 7), (1, 5), (2, 6), (1, 5), (2, 6), (0, 7), (0, 3)],
+        [(6, 7), (4, 5), (3, 7), (4, 6), (0, 1), (2, 3), (2, 5), (0, 1)],
+    ]
+    naive = [(8, {("edge", (u, v)) for u, after in enumerate(digraph) for v in after}) for digraph in digraphs]
+    encoded = config.build_encoder()(from_naive(naive, Signature.of([("edge", 2)])))
+    merged = merge_states(Dataset(encoded, None, torch.zeros(2), torch.ones(2, dtype=torch.int64), {}), config)
+    classes = Counter(naive_folklore(*structure, layers) for structure in decode(encoded))
+    assert merged.weights.tolist() == list(classes.values()) == weights
 
 
 def test_states_whose_values_differ_stay_apart(gripper):
