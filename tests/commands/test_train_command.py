@@ -100,6 +100,22 @@ def test_problems_that_are_left_out_are_named(folder, tmp_path, trifold):
     assert "left out gripper-02-00.pddl: state limit" in done.stderr
 
 
+def test_equal_problems_are_named_and_not_held_out(tmp_path, trifold):
+    write_problems(tmp_path / "pddl", "gripper", [1], 0)
+    (first,) = (tmp_path / "pddl" / "train").iterdir()
+    for number in range(5):
+        (first.parent / f"copy{number}.pddl").write_text(first.read_text())
+    done = trifold("train", tmp_path / "pddl", *TINY, "--steps", 2, "--run", "run")
+    assert "warning: equal: train/copy0.pddl, train/copy1.pddl" in done.stderr
+    assert "warning: no problem can be held out, as all problems share their states" in done.stderr
+    assert json.loads((tmp_path / "run" / "data.json").read_text())["split"]["rule"] == "shared"
+
+    write_problems(tmp_path / "pddl", "gripper", [1, 2], 1, split="validation")
+    done = trifold("train", tmp_path / "pddl", *TINY, "--steps", 2, "--run", "other")
+    assert "warning: 1 of 2 validation problems share states with training problems" in done.stderr
+    assert "validation/gripper-01-00.pddl" in done.stderr and "no problem can be held out" not in done.stderr
+
+
 def test_the_version_and_the_help(trifold):
     assert trifold("--version").stdout.startswith("trifold 0.")
     assert "R-GNN[t]" in trifold("train", "--help").stdout

@@ -74,18 +74,6 @@ def test_folders_that_cannot_be_learned_from(tmp_path):
         read_folder(tmp_path)
 
 
-def test_the_split_is_seeded_and_whole(gripper):
-    folder = read_folder(gripper)
-    labelled = label(folder.domain, folder.training[:5])
-    splits = [split(labelled, 5, seed) for seed in range(8)]
-    assert splits == [split(labelled, 5, seed) for seed in range(8)]
-    for training, validation in splits:
-        assert len(validation) == 1 and sorted(map(id, training + validation)) == sorted(map(id, labelled))
-    assert len({validation[0].path for _, validation in splits}) > 2
-    assert split(labelled, 3, 0) == (labelled[:3], labelled[3:])
-    assert split(labelled[:1], 1, 0) == (labelled[:1], labelled[:1])
-
-
 def test_problems_that_cannot_be_labelled_are_counted(tmp_path):
     (tmp_path / "domain.pddl").write_text(ONE_WAY)
     (tmp_path / "p.pddl").write_text(TRAP.replace("(edge b c)", ""))

@@ -310,6 +310,22 @@ def test_a_run_is_not_overwritten_and_not_resumed_on_other_data(folder, tmp_path
         resume(tmp_path)
 
 
+def test_a_resumed_run_keeps_the_split_that_was_recorded(tmp_path, monkeypatch):
+    write_problems(tmp_path / "pddl", "gripper", [1, 2, 3], 0, per_size=2)
+    run_tiny(tmp_path / "pddl", tmp_path / "run", steps=5)
+    before = json.loads((tmp_path / "run" / "data.json").read_text())
+    roles = {file["file"]: file["role"] for file in before["files"]}
+    kept = Model.load(tmp_path / "run" / "model.safetensors").provenance["data"]["split"]
+    assert before["split"]["rule"] == kept["rule"] == "held out" and before["split"]["families"] == 3
+    for role in ("training", "validation"):
+        assert kept[role] == [file for file in roles if roles[file] == role]
+    assert {file[:10] for file in kept["training"]}.isdisjoint(file[:10] for file in kept["validation"])
+
+    monkeypatch.setitem(train.__globals__, "split", None)  # another version may have another rule
+    resume(tmp_path / "run", steps=8)
+    assert json.loads((tmp_path / "run" / "data.json").read_text()) == before
+
+
 def test_nothing_is_left_of_a_run_that_could_not_begin(tmp_path):
     write_problems(tmp_path / "pddl", "gripper", [1], 0)
     (problem,) = (tmp_path / "pddl" / "train").iterdir()

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 PLAIN_SECONDS = 10.0
 """How often a line of progress is written where there is no terminal."""
 
+NAMED = 6
+"""So many files, or sets of files, a warning names; data.json names all."""
+
 
 class EncoderName(StrEnum):
     """A key of `trifold.encoders.ENCODERS`."""
@@ -238,6 +241,11 @@ def _parse_t(text: str | None) -> float | None:
         raise TrifoldError(f"t is 0, 1, 2, … or inf, not {text}") from None
 
 
+def _some(names: list[str]) -> str:
+    """The first of some names, and how many more there are."""
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+
+
 def _duration(seconds: float) -> str:
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
@@ -303,10 +311,28 @@ def _show(quiet: bool) -> Iterator[Watcher | None]:
             )
             if summary["inputs"] < summary["states"]:
                 self.line(f"merged {summary['states']:,} states into {summary['inputs']:,} of different colour or V*")
-            if summary["shared"]:
-                self.line("there is one problem only: its states serve for training and for validation")
+            self.warn_of_overlap(summary)
             if not summary["resident"]:
                 self.line("the encoded states do not fit into memory: each batch is encoded when it is used")
+
+        def warn_of_overlap(self, summary: dict[str, Any]) -> None:
+            split = summary["split"]
+            for alike in split["alike"][:NAMED]:
+                how = "equal" if alike["equal"] else "isomorphic, as far as colour refinement can tell"
+                self.line(f"warning: {how}: {_some(alike['files'])}")
+            if len(split["alike"]) > NAMED:
+                self.line(f"warning: {len(split['alike']) - NAMED} more such sets of problems: see data.json")
+            if split["sharing"]:
+                self.line(
+                    f"warning: {len(split['sharing'])} of {summary['validation_problems']} validation problems share "
+                    f"states with training problems up to the names of objects, or may, where spaces are sampled: "
+                    f"{_some(split['sharing'])}"
+                )
+            if split["rule"] == "shared":
+                why = "there is one problem only" if summary["problems"] == 1 else "all problems share their states"
+                self.line(
+                    f"warning: no problem can be held out, as {why}: the validation loss is that of training states"
+                )
 
         def progress(self, progress: Any) -> None:
             facts = f"loss {progress.loss:.3f}"

@@ -3,15 +3,19 @@
 from trifold.data.dataset import DEAD_ENDS, Dataset, dead_end_target
 from trifold.data.folder import ProblemFolder, read_folder
 from trifold.data.labels import Labelled, LabelLimits, default_cache, label
-from trifold.data.split import count_outcomes, split
+from trifold.data.split import GIVEN, HELD_OUT, SHARED, Split, count_outcomes, recorded_split, split
 from trifold.data.summary import Summary, find_splits, summarise_labels
 
 __all__ = [
     "DEAD_ENDS",
+    "GIVEN",
+    "HELD_OUT",
+    "SHARED",
     "Dataset",
     "LabelLimits",
     "Labelled",
     "ProblemFolder",
+    "Split",
     "Summary",
     "count_outcomes",
     "dead_end_target",
@@ -19,6 +23,7 @@ __all__ = [
     "find_splits",
     "label",
     "read_folder",
+    "recorded_split",
     "split",
     "summarise_labels",
 ]

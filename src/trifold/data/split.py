@@ -4,19 +4,57 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil, sqrt
+from pathlib import Path
+from typing import Any
 
+from trifold.data.families import find_alike, find_families
 from trifold.data.labels import Labelled
 from trifold.errors import TrifoldError
 
 VALIDATION_SHARE = 5
-"""Without a validation folder, one problem of so many is held out."""
+"""Without a validation folder, one family of so many is held out."""
+
+GIVEN, HELD_OUT, SHARED = "given", "held out", "shared"
+"""How problems for validation are chosen: the folder has them; families of problems without a state in common are
+drawn; or none can be held out, as all problems are of one family, and so all serve for both."""
 
 
-def split(labelled: Sequence[Labelled], training: int, seed: int) -> tuple[list[Labelled], list[Labelled]]:
-    """The usable problems for training and for validation.
+@dataclass(frozen=True)
+class Split:
+    """The usable problems for training and for validation, and how they were chosen.
 
-    The first ``training`` items come from the training files. Without validation files one problem of five is held out,
-    drawn with the seed; a single problem serves for both.
+    rule      GIVEN, HELD_OUT or SHARED
+    families  how many sets of problems there are of which none has a state of another
+    sharing   the given validation files that have, or may have, states of training problems
+    alike     sets of files that are the same but for the names of objects: {"files": …, "equal": to the letter}
+    """
+
+    training: list[Labelled]
+    validation: list[Labelled]
+    rule: str
+    families: int
+    sharing: list[str]
+    alike: list[dict[str, Any]]
+
+    def to_json(self) -> dict[str, Any]:
+        """What is recorded of it, the roles aside."""
+        return {name: getattr(self, name) for name in ("rule", "families", "sharing", "alike")}
+
+    def roles(self, labelled: Sequence[Labelled]) -> list[str]:
+        """What each problem serves for: training, validation, both, or it is left out."""
+        training, validation = ({item.path for item in items} for items in (self.training, self.validation))
+        names = {(True, True): "both", (True, False): "training", (False, True): "validation"}
+        return [names.get((item.path in training, item.path in validation), "left out") for item in labelled]
+
+
+def split(labelled: Sequence[Labelled], training: int, seed: int) -> Split:
+    """Split the problems that could be labelled; the first ``training`` items come from the training files.
+
+    Without validation files, problems are put into families that have no state in common, up to the names of objects.
+    One family of five is held out, drawn with the seed over sizes and V*. A single family serves for both.
     """
     usable = [item for item in labelled[:training] if item.space is not None]
     given = [item for item in labelled[training:] if item.space is not None]
@@ -25,23 +63,82 @@ def split(labelled: Sequence[Labelled], training: int, seed: int) -> tuple[list[
             "no training problem could be labelled: " + count_outcomes(labelled[:training]),
             remedy="use smaller problems, or raise --max-states, --timeout or --memory",
         )
-    if len(labelled) > training:
-        if not given:
-            raise TrifoldError(
-                "no validation problem could be labelled: " + count_outcomes(labelled[training:]),
-                remedy="use smaller problems, or leave out the validation folder",
-            )
-        return usable, given
-    if len(usable) == 1:
-        return usable, usable
-    held_out = set(random.Random(seed).sample(range(len(usable)), max(1, len(usable) // VALIDATION_SHARE)))
-    return (
-        [item for i, item in enumerate(usable) if i not in held_out],
-        [item for i, item in enumerate(usable) if i in held_out],
+    if len(labelled) > training and not given:
+        raise TrifoldError(
+            "no validation problem could be labelled: " + count_outcomes(labelled[training:]),
+            remedy="use smaller problems, or leave out the validation folder",
+        )
+    items = usable + given
+    spaces = [item.space for item in items if item.space is not None]
+    family_of = find_families(spaces).tolist()
+    families: dict[int, list[Labelled]] = {}
+    for item, family in zip(items, family_of, strict=True):
+        families.setdefault(family, []).append(item)
+    alike = [
+        {
+            "files": [_name(items[member].path) for member in members],
+            "equal": len({items[member].digest for member in members}) == 1,
+        }
+        for members in find_alike(spaces)
+    ]
+    if given:
+        trained, validated = set(family_of[: len(usable)]), family_of[len(usable) :]
+        sharing = [_name(item.path) for item, family in zip(given, validated, strict=True) if family in trained]
+        return Split(usable, given, GIVEN, len(families), sharing, alike)
+    if len(families) == 1:
+        return Split(usable, usable, SHARED, 1, [], alike)
+    held_out = {item.path for family in draw_families(list(families.values()), seed) for item in family}
+    return Split(
+        [item for item in usable if item.path not in held_out],
+        [item for item in usable if item.path in held_out],
+        HELD_OUT,
+        len(families),
+        [],
+        alike,
     )
+
+
+def recorded_split(labelled: Sequence[Labelled], roles: Sequence[str], about: dict[str, Any]) -> Split:
+    """The split that was recorded: by ``Split.roles`` of the same files, and ``Split.to_json``."""
+    training, validation = (
+        [item for item, role in zip(labelled, roles, strict=True) if role in (wanted, "both")]
+        for wanted in ("training", "validation")
+    )
+    return Split(training, validation, **about)
+
+
+def draw_families(families: Sequence[Sequence[Labelled]], seed: int) -> list[Sequence[Labelled]]:
+    """Draw one family of five, evenly over the sizes of problems and, among those of like size, over V*.
+
+    Of each five it is one with at most a fifth of all problems, where there is such, or else the one with the fewest:
+    most problems are left to learn from.
+    """
+    count = max(len(families) // VALIDATION_SHARE, 1)
+    by_size = sorted(families, key=lambda family: max(item.states for item in family))
+    ordered: list[Sequence[Labelled]] = []
+    for row, like in enumerate(_cut(by_size, ceil(sqrt(count)))):  # to and fro over V*, so that neighbours are alike
+        ordered += sorted(like, key=lambda family: max(item.max_distance for item in family), reverse=row % 2 == 1)
+    problems = sum(map(len, families))
+    rng = random.Random(seed)
+    drawn = []
+    for stratum in _cut(ordered, count):
+        few = [family for family in stratum if len(family) * VALIDATION_SHARE <= problems]
+        drawn.append(rng.choice(few or [min(stratum, key=len)]))
+    return drawn
 
 
 def count_outcomes(labelled: Sequence[Labelled]) -> str:
     """The outcomes and how often each occurred, in words."""
     outcomes = [item.outcome for item in labelled]
     return ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in sorted(set(outcomes)))
+
+
+def _cut(families: Sequence[Sequence[Labelled]], parts: int) -> list[Sequence[Sequence[Labelled]]]:
+    """Cut a sequence into parts of about the same length."""
+    ends = [len(families) * part // parts for part in range(parts + 1)]
+    return [families[start:end] for start, end in pairwise(ends)]
+
+
+def _name(path: Path) -> str:
+    """A file with its folder, as training and validation may have files of one name."""
+    return f"{path.parent.name}/{path.name}"

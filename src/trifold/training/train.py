@@ -11,7 +11,19 @@ from typing import Any
 
 import torch
 
-from trifold.data import Dataset, Labelled, LabelLimits, dead_end_target, default_cache, label, read_folder, split
+from trifold.data import (
+    HELD_OUT,
+    Dataset,
+    Labelled,
+    LabelLimits,
+    Split,
+    dead_end_target,
+    default_cache,
+    label,
+    read_folder,
+    recorded_split,
+    split,
+)
 from trifold.errors import TrifoldError
 from trifold.model import Model, ModelConfig, choose_device
 from trifold.sealed import Damaged, fill
@@ -168,25 +180,21 @@ def _run(
         cache=cache or default_cache(),
         on_progress=watcher.labelled,
     )
-    training, validation = split(labelled, len(files.training), settings.seed)
+    parts = _read_split(folder, labelled) or split(labelled, len(files.training), settings.seed)
     encoder = config.build_encoder()
-    spaces = [[item.space for item in items if item.space is not None] for items in (training, validation)]
+    spaces = [[item.space for item in items if item.space is not None] for items in (parts.training, parts.validation)]
     target = dead_end_target(spaces[0], settings.dead_ends)
     device = content["device"]
     data = Dataset.build(spaces[0], encoder, dead_end_target=target, device=device, on_progress=watcher.encoding)
     held_out = Dataset.build(spaces[1], encoder, dead_end_target=target, device=device, max_gib=0)  # a sample is enough
     if settings.merge:
         data = merge_states(data, config)
-    summary = describe_data(domain_text, labelled, training, validation, target, data, held_out)
+    summary = describe_data(domain_text, labelled, parts, target, data, held_out)
     if (folder.path / "data.json").exists():
         with folder.opened("data.json") as before:
             known = before["hash"]
         if known != summary["hash"]:
-            raise TrifoldError(
-                "the problems have changed since this run began, or its data.json has",
-                place=content["directory"],
-                remedy="restore them, or train anew in another folder",
-            )
+            raise _changed(content["directory"])
     environment = describe_environment(content["device"])
     folder.write("config.json", content)
     folder.write("data.json", summary)
@@ -201,7 +209,8 @@ def _run(
             "preset": content["preset"],
             "settings": settings.to_json() | {"seed": seed},
             "command": content["command"],
-            "data": {name: summary[name] for name in ("hash", "problems", "states", "dead_ends", "largest_value")},
+            "data": {name: summary[name] for name in ("hash", "problems", "states", "dead_ends", "largest_value")}
+            | {"split": describe_split(parts)},
             "environment": environment,
         }
         trainings.append(
@@ -226,6 +235,24 @@ def _run(
     chosen, best = _best(endings)
     seconds = sum(ending.state.seconds for ending in endings.values())
     return TrainingResult(folder.path, folder.model, best, chosen, endings[chosen].state.step, seconds)
+
+
+def _read_split(folder: RunFolder, labelled: Sequence[Labelled]) -> Split | None:
+    """The split that the run began with, or None if it did not begin."""
+    if not (folder.path / "data.json").exists():
+        return None
+    with folder.opened("data.json") as recorded:
+        if [file["file"] for file in recorded["files"]] != [item.path.name for item in labelled]:
+            raise _changed(str(labelled[0].path.parent))
+        return recorded_split(labelled, [file["role"] for file in recorded["files"]], recorded["split"])
+
+
+def _changed(place: str) -> TrifoldError:
+    return TrifoldError(
+        "the problems have changed since this run began, or its data.json has",
+        place=place,
+        remedy="restore them, or train anew in another folder",
+    )
 
 
 def _best(endings: dict[int, Ending]) -> tuple[int, float]:
@@ -264,18 +291,16 @@ def _keep_best(folder: RunFolder, endings: dict[int, Ending]) -> None:
 def describe_data(
     domain_text: str,
     labelled: Sequence[Labelled],
-    training: Sequence[Labelled],
-    validation: Sequence[Labelled],
+    parts: Split,
     target: float | None,
     data: Dataset,
     held_out: Dataset,
 ) -> dict[str, Any]:
     """The data of a run as JSON: what was labelled, what was left out and why, and a hash of what is learned from."""
-    digest, roles = hashlib.sha256(domain_text.encode()), {}
+    digest, training, validation = hashlib.sha256(domain_text.encode()), parts.training, parts.validation
     for role, items in (("validation", validation), ("training", training)):
         for item in items:
             digest.update(f"\0{role}\0{item.digest}".encode())
-            roles[item.path] = role
     return {
         "hash": digest.hexdigest(),
         "problems": len(training),
@@ -286,14 +311,14 @@ def describe_data(
         "largest_value": max(item.max_distance for item in training),
         "validation_problems": len(validation),
         "validation_states": len(held_out),
-        "shared": training == validation,
+        "split": parts.to_json(),
         "resident": data.encoder is None,
         "bytes": data.structures.nbytes,
         "atoms": data.atom_counts,
         "files": [
             {
                 "file": item.path.name,
-                "role": roles.get(item.path, "left out"),
+                "role": role,
                 "outcome": item.outcome,
                 "message": item.message,
                 "states": item.states,
@@ -301,6 +326,17 @@ def describe_data(
                 "dead_ends": item.dead_ends,
                 "largest_value": item.max_distance,
             }
-            for item in labelled
+            for item, role in zip(labelled, parts.roles(labelled), strict=True)
         ],
     }
+
+
+def describe_split(parts: Split) -> dict[str, Any]:
+    """The split as a model remembers it: the rule and, where files of one folder were split, which went where."""
+    if parts.rule != HELD_OUT:
+        return {"rule": parts.rule}
+    names = {
+        role: [item.path.name for item in items]
+        for role, items in (("training", parts.training), ("validation", parts.validation))
+    }
+    return {"rule": parts.rule, "families": parts.families, **names}

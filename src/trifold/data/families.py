@@ -1,0 +1,93 @@
+"""Which labelled problems have states in common, up to the names of their objects.
+
+All states of a problem have its objects with their types, its static atoms and its goal: its base. So two problems with
+a state in common have the same base. Of problems with the same base the states tell. Whatever is reached from a common
+state is common too: a goal state or, where none can be reached, a dead end. So goal states and dead ends are enough.
+
+States are compared by their colours (``wl``), which are equal if the states are isomorphic. What colours cannot tell
+apart counts as the same. So do problems of one base if the space of one is only a sample, or if they have too many
+states to look at. It is never said that two problems have nothing in common if they have.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from trifold.encoders import Plain
+from trifold.pddl.atoms import Integers
+from trifold.pddl.state_space import StateSpace
+from trifold.structures import Structures, concatenate
+from trifold.wl import digest, number_classes
+
+ROUNDS = 32
+"""So many rounds of refinement; with fewer, more would count as the same."""
+
+PIECE = 2**14
+"""So many structures are coloured at a time."""
+
+MOST_STATES = 2**19
+"""So many goal states and dead ends are looked at, a few seconds' worth; the problems of the largest bases first."""
+
+
+def find_families(spaces: Sequence[StateSpace]) -> Integers:
+    """(problems,) the first problem of each one's family: problems of different families have no state in common."""
+    bases = _colours([_state(space, np.empty(0, np.int64)) for space in spaces])
+    owners, colours = np.arange(len(spaces)), bases  # all problems of a base are joined, unless their states tell
+    looked_at: list[int] = []
+    states: list[Structures] = []
+    left = MOST_STATES
+    for base, count in Counter(bases.tolist()).most_common():
+        if count == 1:
+            break
+        members = np.flatnonzero(bases == base).tolist()
+        telling = {member: np.flatnonzero(spaces[member].distances <= 0) for member in members}
+        seen = sum(map(len, telling.values()))
+        if seen <= left and all(len(spaces[member]) == spaces[member].states for member in members):
+            left -= seen
+            looked_at += members
+            states += [spaces[member].structures().take(torch.from_numpy(telling[member])) for member in members]
+    if states:
+        others = np.delete(owners, looked_at)
+        owners = np.concatenate([others, np.repeat(looked_at, [len(part) for part in states])])
+        colours = np.concatenate([bases[others], _colours(states) + len(spaces)])
+    return _join(owners, colours)
+
+
+def find_alike(spaces: Sequence[StateSpace]) -> list[list[int]]:
+    """The sets of problems that are the same but for the names of objects, as far as colours tell."""
+    initial = [
+        _state(space, space.indices[space.offsets[space.initial] : space.offsets[space.initial + 1]])
+        for space in spaces
+    ]
+    sets: dict[int, list[int]] = {}
+    for problem, colour in enumerate(_colours(initial).tolist()):
+        sets.setdefault(colour, []).append(problem)
+    return [members for members in sets.values() if len(members) > 1]
+
+
+def _state(space: StateSpace, atoms: Integers) -> Structures:
+    """The state of a problem that has these varying atoms."""
+    return space.table.structures(np.array([0, len(atoms)]), atoms)
+
+
+def _colours(parts: Sequence[Structures]) -> Integers:
+    """(structures,) the class of each structure of all parts."""
+    whole = concatenate(parts)
+    pieces = torch.arange(len(whole)).split(PIECE)
+    return np.asarray(number_classes(torch.cat([digest(Plain()(whole.take(piece)), ROUNDS) for piece in pieces])))
+
+
+def _join(owners: Integers, colours: Integers) -> Integers:
+    """(owners,) the least owner that each is joined to: those of one colour are, and so on from one to the next."""
+    joined = np.arange(owners.max() + 1)
+    while True:
+        least = np.full(colours.max() + 1, len(joined))
+        np.minimum.at(least, colours, joined[owners])
+        before = joined.copy()
+        np.minimum.at(joined, owners, least[colours])
+        if (joined == before).all():
+            return joined
