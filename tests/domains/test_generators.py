@@ -193,22 +193,21 @@ def test_the_suite_has_the_sizes_of_the_paper(name: str) -> None:
         case "gripper":
             assert sizes["test"] == list(range(16, 51, 2)) and len(sizes["test"]) == 18
             assert {options["start"] for options in DOMAINS[name].suite("test")} == {"classic"}
-            assert set(sizes["train"]) == set(range(1, 15))
+            assert set(sizes["train"]) == set(range(1, 15)) and set(sizes["validation"]) == {15}
         case "blocks-s":
             assert Counter(sizes["test"]) == {10: 3, 11: 3, 12: 2, 13: 2, 14: 2, 15: 2, 16: 2, 17: 1}
-            assert set(sizes["train"]) == {4, 5, 6, 7, 8, 9}
+            assert set(sizes["train"]) == {4, 5, 6, 7, 8, 9} and set(sizes["validation"]) == {2, 3}
         case "blocks-m":
             assert Counter(sizes["test"]) == dict.fromkeys(range(10, 21), 2)
-            assert set(sizes["train"]) == {4, 5, 6, 7, 8, 9}
-    assert set(sizes["validation"]) <= set(sizes["train"]) and max(sizes["validation"]) == max(sizes["train"])
+            assert set(sizes["train"]) == {4, 5, 6, 7, 8, 9} and set(sizes["validation"]) == {6, 7, 8, 9}
 
 
 @pytest.mark.parametrize("name", VOCABULARY)
 def test_the_spaces_of_the_suite_can_be_expanded(name: str) -> None:
-    for split, most in (("train", 30_000_000), ("validation", 12_000_000)):
+    for split, most in (("train", 30_000_000), ("validation", 20_000_000)):
         counts = [STATES[name](next(iter(options.values()))) for options in DOMAINS[name].suite(split)]
-        assert 10_000 < sum(counts) < most
-        assert max(counts) < 10_000_000 and sum(count > 1_000_000 for count in counts) <= max(1, len(counts) // 10)
+        assert sum(counts) < most
+        assert max(counts) < 10_000_000 and sum(count > 1_000_000 for count in counts) <= max(2, len(counts) // 10)
 
 
 def test_an_unknown_split_is_refused() -> None:

@@ -14,6 +14,7 @@ import pytest
 from unified_planning.io import PDDLReader
 
 from trifold.domains.grid import draw_doors, draw_instance, generate, has_at_most, room_cells, suite, write_problem
+from trifold.domains.grid_sizes import HELD_OUT
 from trifold.pddl import expand, load_domain, load_problem
 
 DOMAIN = files("trifold.domains").joinpath("grid.pddl").read_text(encoding="utf-8")
@@ -175,7 +176,11 @@ def layout(options: dict[str, int | str]) -> tuple[int, ...]:
 def test_the_suite_has_the_sizes_asked_for() -> None:
     texts = {split: draw(split) for split in SPLITS}
     assert [len(suite(split)) for split in SPLITS] == [6616, 169, 20]
-    assert SIZES["validation"] == SIZES["train"] and len(SIZES["train"]) == 169
+    assert len(SIZES["validation"]) == len(SIZES["train"]) == 169
+    keys = ("keys", "shapes")  # of sizes that training has all of, validation has other keys
+    alike = [{name: options[name] for name in options if name not in keys} for options in SIZES["train"]]
+    assert alike == [{name: options[name] for name in options if name not in keys} for options in SIZES["validation"]]
+    assert HELD_OUT.keys().isdisjoint(HELD_OUT.values())
     for split in SPLITS:
         assert len(set(texts[split])) == len(texts[split])
     assert all(0 < int(options["max_states"]) <= 4_000_000 for options in SIZES["train"])

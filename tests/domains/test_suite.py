@@ -16,11 +16,12 @@ import pytest
 
 from trifold.commands.domains import count_problems
 from trifold.domains import DOMAINS, SPLITS, Split, domain_text
-from trifold.domains.isomorphism import Structure, certificate, read_structure
+from trifold.domains.isomorphism import Structure, certificate, read_structure, varying_predicates
 from trifold.domains.page import domains_page
 from trifold.domains.suite import (
     MANIFEST,
     Drawn,
+    base_certificate,
     draw_problems,
     draw_splits,
     drawn_for,
@@ -30,6 +31,7 @@ from trifold.domains.suite import (
     write_texts,
 )
 from trifold.model import Model
+from trifold.pddl import load_domain, load_problem
 from trifold.pddl.folder import find_problems
 from trifold.shipped import shipped_models
 
@@ -80,18 +82,50 @@ def test_every_domain_is_there_with_its_splits(suite: tuple[Path, dict[str, Any]
         counts = {split: len(list((suite[0] / name / split).iterdir())) for split in SPLITS}
         assert counts == {split: len(DOMAINS[name].suite(split)) for split in SPLITS}
         assert counts["test"] == tests
-        assert 20 <= counts["train"] <= 6616 and 8 <= counts["validation"] <= 169
+        assert 20 <= counts["train"] <= 6616 and 1 <= counts["validation"] <= 169
         assert (suite[0] / name / "domain.pddl").read_text(encoding="utf-8") == domain_text(name)
 
 
+def first_validation(name: str) -> list[dict[str, int | str]]:
+    """The sizes of the validation problems of the models in the box, when training was only unlike these problems."""
+    sizes, training = DOMAINS[name].suite("validation"), DOMAINS[name].suite("train")
+    match name:
+        case "blocks-s":
+            return [{"blocks": blocks} for blocks in [4, 4, 5, 5, 6, 6, 7, 8, 9]]
+        case "blocks-m":
+            tall: list[dict[str, int | str]] = [
+                {"blocks": blocks, "tallest": tallest} for blocks, tallest in [(7, 6), (7, 7), (8, 7), (8, 8)]
+            ]
+            return [{"blocks": blocks} for blocks in [4, 4, 5, 5, 5, 6, 6, 6, 7, 7, 8, 9]] + tall
+        case "gripper":
+            return [{"balls": balls, "start": "random"} for balls in [2, 3, 5, 6, 8, 9, 11, 12, 14]]
+        case "visitall":
+            sizes[9:11] = [
+                {"width": width, "height": height, "share": 100, "visited": visited}
+                for width, height, visited in [(5, 4, 9), (7, 3, 10)]
+            ]
+        case "visitall-xy":
+            sizes[9:11] = [
+                {"width": width, "height": height, "share": 100, "visited": 9} for width, height in [(5, 4), (4, 5)]
+            ]
+        case "grid":
+            return [size for number, size in enumerate(training) if size not in training[:number]]
+    return sizes
+
+
 def test_models_in_the_box_are_trained_on_the_suite(suite: tuple[Path, dict[str, Any]]) -> None:
+    """On its training problems; those of validation were others, which could have states of training problems."""
     assert set(shipped_models()) == set(DOMAINS)
     for name, file in shipped_models().items():
         folder = suite[0] / name
+        tests = [read_structure(path.read_text(encoding="utf-8")) for path in find_problems(folder / "test")]
+        taken = dict.fromkeys(map(certificate, tests), "test")
+        validation = [problem.text for problem in draw_problems(name, first_validation(name), 0, "validation", taken)]
+        training = [path.read_text(encoding="utf-8") for path in find_problems(folder / "train")]
         digest = hashlib.sha256((folder / "domain.pddl").read_bytes())
-        for role, split in (("validation", "validation"), ("training", "train")):
-            for path in find_problems(folder / split):
-                digest.update(f"\0{role}\0{hashlib.sha256(path.read_bytes()).hexdigest()}".encode())
+        for role, texts in (("validation", validation), ("training", training)):
+            for text in texts:
+                digest.update(f"\0{role}\0{hashlib.sha256(text.encode()).hexdigest()}".encode())
         assert Model.load(file).provenance["data"]["hash"] == digest.hexdigest(), name
 
 
@@ -99,6 +133,36 @@ def test_no_problem_is_there_twice(suite: tuple[Path, dict[str, Any]]) -> None:
     for name in DOMAINS:
         paths = [path for split in SPLITS for path in (suite[0] / name / split).iterdir()]
         assert len({certificate(read_structure(path.read_text(encoding="utf-8"))) for path in paths}) == len(paths)
+
+
+def test_no_problem_has_states_of_another_split(suite: tuple[Path, dict[str, Any]]) -> None:
+    """States have the objects, static atoms and goal of their problem: its base."""
+    for name in DOMAINS:
+        bases = {
+            split: {base_certificate(name, path.read_text(encoding="utf-8")) for path in find_problems(folder)}
+            for split in SPLITS
+            for folder in [suite[0] / name / split]
+        }
+        assert bases["validation"].isdisjoint(bases["train"]), name
+        assert bases["test"].isdisjoint(bases["train"] | bases["validation"]), name
+
+
+def test_bases_do_not_depend_on_starts_or_names() -> None:
+    rng = random.Random(0)
+    texts = [DOMAINS["gripper"].generate(rng, balls=4) for _ in range(20)]
+    assert len({certificate(read_structure(text)) for text in texts}) > 5
+    assert len({base_certificate("gripper", text) for text in texts}) == 1
+    assert base_certificate("gripper", DOMAINS["gripper"].generate(rng, balls=3)) != base_certificate(
+        "gripper", texts[0]
+    )
+    for name in TEST_PROBLEMS:
+        domain = load_domain(domain_text(name))
+        text = DOMAINS[name].generate(random.Random(1))
+        problem = load_problem(domain, text)
+        states = [problem.initial_state, *(state for _, state in problem.successors(problem.initial_state))]
+        first, *others = [set(problem.atoms(state)) for state in states]
+        changed = {atom.strip("()").split()[0] for atoms in others for atom in atoms ^ first}
+        assert set() < changed <= varying_predicates(domain_text(name)) <= set(domain.description.predicates)
 
 
 def test_the_page_is_what_the_code_makes(suite: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +186,7 @@ def test_a_split_alone_is_that_of_all(split: Split) -> None:
     told: list[None] = []
     assert draw_splits("vacuum", 5, [split], lambda: told.append(None)) == {split: draw_splits("vacuum", 5)[split]}
     assert len(told) == count_problems([DOMAINS["vacuum"]], drawn_for([split]))
-    assert drawn_for([split])[-1] == split and (split == "train") == (set(drawn_for([split])) == set(SPLITS))
+    assert drawn_for([split])[-1] == split and (split == "validation") == (set(drawn_for([split])) == set(SPLITS))
 
 
 def test_pictures_are_small() -> None:
@@ -158,6 +222,8 @@ def test_problems_alike_are_drawn_again_while_there_are_others() -> None:
     assert set(taken.values()) == {"test"} and len(taken) == 2
     with pytest.raises(ValueError, match="train"):
         draw_problems("blocks-s", [{"blocks": 2}], 0, "train", taken)
+    with pytest.raises(ValueError, match="has states of training"):
+        draw_problems("blocks-s", [{"blocks": 2}], 0, "validation", {}, {base_certificate("blocks-s", few[0].text)})
 
 
 def test_nothing_is_replaced(tmp_path: Path) -> None:

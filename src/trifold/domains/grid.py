@@ -20,7 +20,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from trifold.domains.grid_sizes import TESTS, TRAINING
+from trifold.domains.grid_sizes import HELD_OUT, TESTS, TRAINING
 from trifold.domains.problem import problem_text
 from trifold.domains.visitall import Cell, grid_cells, neighbours
 
@@ -90,10 +90,13 @@ def generate(
 
 
 def suite(split: Literal["train", "validation", "test"]) -> list[dict[str, int | str]]:
-    """List the options of each problem of a split; validation has each size of training once."""
+    """List the options of each problem of a split; validation has each size of training once, or one near it.
+
+    A layout with its locks, keys and goal is a base, and of some small sizes training has all: see ``HELD_OUT``.
+    """
     groups = {
         "train": TRAINING,
-        "validation": [(1, states, sizes) for _, states, sizes in TRAINING],
+        "validation": [(1, states, [HELD_OUT.get(size, size) for size in sizes]) for _, states, sizes in TRAINING],
         "test": [(1, 0, TESTS)],
     }
     options = ("rows", "columns", "side", "loops", "locks", "keys", "shapes", "unlocks", "max_states")

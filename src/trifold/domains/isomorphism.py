@@ -1,14 +1,18 @@
-"""When two problems are the same but for the names of their objects: a certificate by colour refinement.
+"""When two problems are the same but for the names of their objects, or share states: certificates by refinement.
 
 A problem is a relational structure: its objects, and its initial and goal atoms. Isomorphic problems have equal
 certificates. The converse holds for all that colour refinement (1-WL) tells apart, so different certificates prove
 that two problems differ, and equal ones may, rarely, be of two that are only alike.
+
+The base of a problem is what all its states have: the objects, the static atoms and the goal. Problems whose bases are
+not isomorphic have no state in common.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +78,32 @@ def certificate(structure: Structure) -> str:
         colours = {name: ranks[signature] for name, signature in signatures.items()}
     coloured = sorted((relation, tuple([colours[name] for name in arguments])) for relation, arguments in atoms)
     return hashlib.sha256(repr((sorted(colours.values()), coloured)).encode()).hexdigest()
+
+
+def base(structure: Structure, varying: Container[str]) -> Structure:
+    """A problem without its state: the initial atoms of the predicates that vary are left out."""
+    initial = "init "
+    kept = [
+        (relation, arguments)
+        for relation, arguments in structure.atoms
+        if not (relation.startswith(initial) and relation.removeprefix(initial) in varying)
+    ]
+    return Structure(structure.objects, tuple(kept))
+
+
+def varying_predicates(domain: str) -> frozenset[str]:
+    """The predicates in the effects of a domain's actions, which are conjunctions of literals.
+
+    >>> sorted(varying_predicates("(define (domain d) (:action a :parameters (?x) :effect (and (p ?x) (not (q ?x)))))"))
+    ['p', 'q']
+    """
+    found = set()
+    for part in _read(domain)[1:]:
+        if part[0] == ":action":
+            effect = part[part.index(":effect") + 1]
+            literals = effect[1:] if effect[0] == "and" else [effect]
+            found |= {literal[1][0] if literal[0] == "not" else literal[0] for literal in literals}
+    return frozenset(found)
 
 
 def _read(text: str) -> list[Any]:

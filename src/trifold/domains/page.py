@@ -12,6 +12,9 @@ INTRODUCTION = """\
 
 The eleven domains of the paper, in its order. `trifold generate --suite paper --out DIR` writes all their splits, the
 same files on every machine: `MANIFEST.json` has their hashes. No problem of a split is isomorphic to one of another.
+Nor has it states of one, up to the names of objects: no two problems of different splits have the same objects, static
+atoms and goal. So Gripper, where a goal is a number of balls, is validated on 15, and Blocks-s on 2 and 3 blocks: the
+other sizes that can be labelled, up to 14 balls and from 4 to 9 blocks, are trained on.
 
 For each domain: a picture of a problem, and for each split how many problems it has, how many objects these have, the
 options of the generator (`trifold generate DOMAIN --help` explains them), and how many states the problems have in all

@@ -1,10 +1,11 @@
 """Whole splits of problems, drawn so that no two are alike; the suite ``paper`` is every split of every domain.
 
-The problems of a domain are drawn in a fixed order, tests first. One that is isomorphic to an earlier one, but for
-the names of objects, is drawn again with the next number of its own seed. So no problem of one split is in another,
-and what is trained on never changes the tests. Where a size has fewer problems than a split asks for, the split repeats
-one; where two splits would have to share one, drawing them fails, so the domains keep such sizes apart (as Gripper
-does, which has one classic start of each size: only its tests have it).
+The problems of a domain are drawn in a fixed order, tests first, then training. One that is isomorphic to an earlier
+one, but for the names of objects, is drawn again with the next number of its own seed. So is a validation problem that
+has the base of a training problem: the same objects, static atoms and goal, again but for names. So no problem of one
+split is in another, no state of a validation problem is one of a training problem, and what is trained on never changes
+the tests. Where a size has fewer problems than a split asks for, the split repeats one; where two splits would have to
+share one, drawing them fails, so the domains keep such sizes apart (as Gripper does, where a size is a base).
 
 Everything is a function of the seed and the options: the same files on every machine. The hashes of the suite's
 domains are frozen in ``suite_hashes.json``.
@@ -16,23 +17,27 @@ import errno
 import hashlib
 import json
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from trifold.domains import DOMAINS, SPLITS, Options, Split, domain_text
-from trifold.domains.isomorphism import certificate, read_structure
+from trifold.domains.isomorphism import base, certificate, read_structure, varying_predicates
 
 SEED = 0
 """The seed of the suite ``paper``."""
 DRAWS = 200
 """How often a problem is drawn until it is unlike all others."""
 MANIFEST = "MANIFEST.json"
-ORDER: tuple[Split, ...] = ("test", "validation", "train")
+ORDER: tuple[Split, ...] = ("test", "train", "validation")
 """In which order splits are drawn: each is unlike those before it."""
+FIRST_DRAWS = {"gripper/0/train/3": 1}
+"""Problems of the frozen suite that have a later number than the first that is unlike all others, from when validation
+was drawn before training."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +57,10 @@ def draw_splits(
     on_problem  is called when a problem is drawn, also for a split that is only to be unlike
     """
     taken: dict[str, str] = {}
-    sizes = {split: DOMAINS[name].suite(split) for split in drawn_for(splits)}
-    drawn = {split: draw_problems(name, sizes[split], seed, split, taken, on_problem) for split in sizes}
+    drawn: dict[Split, list[Drawn]] = {}
+    for split in drawn_for(splits):
+        trained = {base_certificate(name, problem.text) for problem in drawn["train"]} if split == "validation" else ()
+        drawn[split] = draw_problems(name, DOMAINS[name].suite(split), seed, split, taken, trained, on_problem)
     return {split: drawn[split] for split in SPLITS if split in splits}
 
 
@@ -68,23 +75,28 @@ def draw_problems(
     seed: int,
     split: str = "",
     taken: dict[str, str] | None = None,
+    trained: Collection[str] = (),
     on_problem: Callable[[], object] | None = None,
 ) -> list[Drawn]:
     """Draw a problem for each of the options, unlike each other where there are enough of them.
 
     taken       the certificates of the problems drawn before, each with its split; those of the new ones are added
+    trained     the certificates of bases that no problem may have
     on_problem  is called when a problem is drawn
     """
     taken = {} if taken is None else taken
     drawn = []
     for number, options in enumerate(problems, start=1):
-        for attempt in range(DRAWS):
-            rng = random.Random(f"{name}/{seed}/{split}/{number}/{attempt}")
-            text = DOMAINS[name].generate(rng, **options)
+        place = f"{name}/{seed}/{split}/{number}"
+        for attempt in range(FIRST_DRAWS.get(place, 0), DRAWS):
+            text = DOMAINS[name].generate(random.Random(f"{place}/{attempt}"), **options)
             structure = read_structure(text)
             key = certificate(structure)
-            if key not in taken:
+            is_trained = bool(trained) and base_certificate(name, text) in trained
+            if key not in taken and not is_trained:
                 break
+        if is_trained:
+            raise ValueError(f"{name}: every problem of the {split} split with {options} has states of training")
         if taken.setdefault(key, split) != split:
             raise ValueError(
                 f"{name}: every problem of the {split} split with {options} is in that of {taken[key]} too"
@@ -94,6 +106,16 @@ def draw_problems(
         if on_problem is not None:
             on_problem()
     return drawn
+
+
+def base_certificate(name: str, problem: str) -> str:
+    """Give the same text for problems of a domain that may share states."""
+    return certificate(base(read_structure(problem), _varying(name)))
+
+
+@cache
+def _varying(name: str) -> frozenset[str]:
+    return varying_predicates(domain_text(name))
 
 
 def split_texts(name: str, splits: Mapping[str, Sequence[Drawn]]) -> dict[str, str]:

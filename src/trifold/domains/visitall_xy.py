@@ -55,7 +55,7 @@ def generate(rng: random.Random, *, width: int = 4, height: int = 4, share: int 
 
 
 def suite(split: Literal["train", "validation", "test"]) -> list[dict[str, int | str]]:
-    """List the options of each problem of a split; validation has the sizes of training, tests are all larger."""
+    """List the options of each problem of a split; validation is as large as training, tests are all larger."""
     return [
         {"width": width, "height": height, "share": share, "visited": visited}
         for (share, visited), grids in SUITE[split].items()
@@ -100,7 +100,7 @@ SUITE: dict[str, dict[tuple[int, int], list[Cell]]] = {
         (75, 1): [(7, 2), (5, 3)],
         (50, 1): [(4, 3), (4, 4)],
         (75, 5): [(10, 2)],
-        (100, 9): [(5, 4)],
+        (100, 1): [(9, 2)],
         (50, 8): [(7, 3)],
     },
     "test": {(100, 1): TEST_GRIDS, (50, 1): TEST_GRIDS},
