@@ -71,7 +71,7 @@ def test_json(tmp_path: Path) -> None:
     said = json.loads(trifold("generate", "vacuum", "--locations", 8, "--reach", 6, "--out", tmp_path / "a", "--json"))
     assert said["domain"] == "vacuum" and "vacuum-001-locations-8-robots-2.pddl" in said["files"]
     said = json.loads(trifold("generate", "--suite", "paper", "--domain", "gripper", "--out", tmp_path / "b", "--json"))
-    assert said["domains"].keys() == {"gripper"} and len(said["files"]) == 52
+    assert said["domains"].keys() == {"gripper"} and len(said["files"]) == 44
     assert [domain["name"] for domain in json.loads(trifold("domains", "--json"))] == list(DOMAINS)
     said = json.loads(trifold("domains", "gripper", "--json"))
     assert said["options"] == {"balls": 4, "start": "random"} and len(said["splits"]["test"]) == 18
