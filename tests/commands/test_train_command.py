@@ -107,7 +107,7 @@ def test_equal_problems_are_named_and_not_held_out(tmp_path, trifold):
         (first.parent / f"copy{number}.pddl").write_text(first.read_text())
     done = trifold("train", tmp_path / "pddl", *TINY, "--steps", 2, "--run", "run")
     assert "warning: equal: train/copy0.pddl, train/copy1.pddl" in done.stderr
-    assert "warning: no problem can be held out, as all problems share their states" in done.stderr
+    assert "warning: no problem can be held out, as all problems share states" in done.stderr
     assert json.loads((tmp_path / "run" / "data.json").read_text())["split"]["rule"] == "shared"
 
     write_problems(tmp_path / "pddl", "gripper", [1, 2], 1, split="validation")

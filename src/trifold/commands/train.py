@@ -329,10 +329,9 @@ def _show(quiet: bool) -> Iterator[Watcher | None]:
                     f"{_some(split['sharing'])}"
                 )
             if split["rule"] == "shared":
-                why = "there is one problem only" if summary["problems"] == 1 else "all problems share their states"
-                self.line(
-                    f"warning: no problem can be held out, as {why}: the validation loss is that of training states"
-                )
+                sharing = "all problems share states, or may, where spaces are sampled"
+                why = "there is one problem only" if summary["problems"] == 1 else sharing
+                self.line(f"warning: no problem can be held out, as {why}: validation is on training states")
 
         def progress(self, progress: Any) -> None:
             facts = f"loss {progress.loss:.3f}"

@@ -2,7 +2,7 @@
 
 config.json         what was asked for: data folder, architecture, settings, threads
 environment.json    versions and hardware
-data.json           problems, their outcomes and counts, and the hash of the data
+data.json           problems, their roles, outcomes and counts, the rule of the split, and the hash of the data
 model.safetensors   the best model of all seeds
 curves.png          losses over steps
 seed-N/             for each seed:
