@@ -16,11 +16,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "files": {"errors"},
     "hardware": set(),
+    "memory": {"errors"},
     "sealed": set(),
     "tensor_file": {"errors", "files", "sealed"},
     "structures": set(),
     "domains": set(),
-    "pddl": {"errors", "files", "sealed", "tensor_file", "structures"},
+    "pddl": {"errors", "files", "memory", "sealed", "tensor_file", "structures"},
     "encoders": {"errors", "structures"},
     "wl": {"errors", "structures"},
     "nn": {"errors", "structures"},
@@ -30,9 +31,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "shipped": {"errors", "tensor_file", "model"},
     "planning": {"errors", "files", "pddl"},
     "training": {"errors", "files", "sealed", "hardware", "data", "model", "planning", "wl"},
-    "evaluation": {"errors", "files", "hardware", "model", "planning", "pddl", "shipped"},
+    "evaluation": {"errors", "files", "hardware", "memory", "model", "planning", "pddl", "shipped"},
     "analysis": {"errors", "structures", "data", "model", "wl", "encoders", "nn"},
-    "bench": {"errors", "structures", "domains", "pddl", "encoders", "nn", "data", "model"}
+    "bench": {"errors", "files", "structures", "domains", "pddl", "encoders", "nn", "data", "model"}
     | {"planning", "training", "evaluation"},
     "__main__": {"commands"},
 }
@@ -44,6 +45,7 @@ ONLY_LIBRARIES: dict[str, set[str]] = {
     "files": set(),
     "sealed": set(),
     "tensor_file": set(),
+    "memory": set(),
     "domains": set(),
     "structures": {"torch"},
 }

@@ -12,6 +12,9 @@ class TrifoldError(Exception):
       try: put .pddl files there
     """
 
+    exit_code = 2
+    """Of a command that ends with it."""
+
     def __init__(self, message: str, *, place: str | None = None, remedy: str | None = None) -> None:
         super().__init__(message)
         self.message, self.place, self.remedy = message, place, remedy

@@ -1,15 +1,100 @@
-"""Files that are there whole or not at all, and folders for them."""
+"""Files: read within bounds, written whole or not at all, used in turns; what a killed process left is removed."""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import secrets
+import shutil
 import stat
-from contextlib import suppress
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from io import BufferedReader, BufferedWriter
 from pathlib import Path
-from typing import IO
 
 from trifold.errors import TrifoldError
+
+MOST_BYTES = 64 * 2**20
+"""A larger file is not read whole unless it may be larger: a PDDL text of this size has millions of atoms."""
+
+LEFTOVER = ".trifold-*.part"
+"""What is being written, or written to, until its process ends. Who makes one holds a lock on it."""
+
+IRREGULAR = "this is not a regular file"
+
+REMEDIES = {
+    errno.EINVAL: "name a file: pipes, devices and folders are not used",
+    errno.ENOSPC: "free some space, or write elsewhere",
+    errno.EDQUOT: "free some space, or write elsewhere",
+    errno.EROFS: "write elsewhere",
+    errno.ENAMETOOLONG: "use a shorter name",
+    errno.EACCES: "change its permissions or those of the folders above it, or use another place",
+    errno.EPERM: "change its permissions or those of the folders above it, or use another place",
+    errno.ENOENT: "check the path",
+    errno.ENOTDIR: "check the path",
+}
+
+
+def mendable(error: OSError, doing: str, place: Path | str | None = None) -> TrifoldError:
+    """An error of the operating system as the user's to mend.
+
+    >>> print(mendable(FileNotFoundError(2, "No such file or directory", "a.pddl"), "read this file"))
+    cannot read this file: No such file or directory
+      in: a.pddl
+      try: check the path
+    """
+    named = error.filename if place is None else place
+    return TrifoldError(
+        f"cannot {doing}: {error.strerror or error}",
+        place=None if named is None else os.fsdecode(named),
+        remedy=REMEDIES.get(error.errno or 0),
+    )
+
+
+def open_regular(path: Path | str) -> BufferedReader:
+    """Open a file to read it; an OSError if it is none: to wait for a pipe, or to read a device, may never end."""
+    file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # noqa: SIM115 (it is returned)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, IRREGULAR, str(path))
+    return file
+
+
+@contextmanager
+def open_file(path: Path | str, most_bytes: int = MOST_BYTES) -> Iterator[BufferedReader]:
+    """Open a file to read it. A pipe, a device or a folder is refused at once: it may never begin, or never end."""
+    try:
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > most_bytes:
+                raise TrifoldError(
+                    f"the file is too large: {size:,} bytes, where {most_bytes:,} are read at most",
+                    place=str(path),
+                    remedy="check the path",
+                )
+            yield file
+    except OSError as error:
+        raise mendable(error, "read this file", path) from error
+    except ValueError as error:  # a path with a zero byte
+        raise TrifoldError(f"cannot read this file: {error}", place=repr(str(path))) from None
+
+
+def read_bytes(path: Path | str, most_bytes: int = MOST_BYTES) -> bytes:
+    """The content of a file, or an error that says why there is none."""
+    with open_file(path, most_bytes) as file:
+        return file.read()
+
+
+def read_text(path: Path | str, most_bytes: int = MOST_BYTES) -> str:
+    """The text of a file in UTF-8, or an error that says why there is none."""
+    try:
+        return read_bytes(path, most_bytes).decode().replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise TrifoldError(
+            f"the file is not UTF-8 text (byte {error.start})", place=str(path), remedy="save it as UTF-8 text"
+        ) from None
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -17,36 +102,18 @@ def write_whole(path: Path, content: bytes) -> None:
 
     Missing folders are made. A pipe or a device is written to as it is: there is nothing to replace.
     """
-    replaces = path.is_file() or not path.exists()
-    target = path.with_name(f".{path.name}.{os.getpid()}.part") if replaces else path
     try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(target, "wb") as file:
+        with _new_part(path.parent) as (file, part):
             file.write(content)
             file.flush()
-            if replaces:
-                os.fsync(file.fileno())
-        if replaces:
-            os.replace(target, path)
+            os.fsync(file.fileno())
+            os.replace(part, path)
     except OSError as error:
-        raise TrifoldError(
-            f"cannot write the file: {error.strerror or error}",
-            place=str(path),
-            remedy="free some space, or write elsewhere",
-        ) from error
-    finally:
-        if replaces:
-            with suppress(OSError):
-                target.unlink()
-
-
-def open_regular(path: Path) -> IO[bytes]:
-    """Open a file to read it; an OSError if it is none: to wait for a pipe, or to read a device, may never end."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is a folder, a pipe or a device, and no file", str(path))
-    return os.fdopen(descriptor, "rb")
+        raise mendable(error, "write the file", path) from error
 
 
 def make_folder(folder: Path) -> None:
@@ -54,4 +121,95 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise TrifoldError(f"cannot make this folder: {error.strerror}", place=str(folder)) from error
+        raise mendable(error, "make this folder", folder) from error
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder that is gone afterwards. If this process is killed, the next one that makes such a folder removes it."""
+    place = Path(tempfile.gettempdir())
+    sweep(place)
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=".trifold-", suffix=".part", dir=place))
+        lock = os.open(folder, os.O_RDONLY)
+        if _hold(lock):
+            break
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+@contextmanager
+def in_turn(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+    """Hold a file for one process at a time. A missing file is made, and is removed if it is left empty.
+
+    ``on_wait`` is called before this one waits for another.
+    """
+    try:
+        while True:
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o666)
+            if not stat.S_ISREG(os.fstat(lock).st_mode):
+                os.close(lock)
+                raise OSError(errno.EINVAL, IRREGULAR, str(path))
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if on_wait is not None:
+                    on_wait()
+            if _hold(lock):
+                break
+    except OSError as error:
+        raise mendable(error, "use this file", path) from error
+    try:
+        yield
+    finally:
+        if not os.fstat(lock).st_size:
+            with suppress(OSError):
+                path.unlink()
+        os.close(lock)
+
+
+_swept = set[Path]()
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed processes have left in a folder; what a living one writes is locked, and stays."""
+    _swept.add(folder)
+    for leftover in folder.glob(LEFTOVER):
+        with suppress(OSError):
+            lock = os.open(leftover, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if leftover.is_dir():
+                    shutil.rmtree(leftover, ignore_errors=True)
+                else:
+                    leftover.unlink()
+            finally:
+                os.close(lock)
+
+
+@contextmanager
+def _new_part(folder: Path) -> Iterator[tuple[BufferedWriter, Path]]:
+    """A new file to write to, with a name that is short whatever the name of what it becomes."""
+    if folder not in _swept:
+        sweep(folder)
+    while True:
+        part = folder / f".trifold-{secrets.token_hex(4)}.part"
+        with open(part, "xb") as file:
+            if not _hold(file.fileno()):
+                continue
+            try:
+                yield file, part
+            finally:
+                with suppress(OSError):
+                    part.unlink()
+        return
+
+
+def _hold(lock: int) -> bool:
+    """Lock an open file or folder, and say whether it is still there: another may have removed it before that."""
+    with suppress(OSError):  # without locks, as on some networks, nothing is swept either
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    return os.fstat(lock).st_nlink > 0

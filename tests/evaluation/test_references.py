@@ -204,7 +204,8 @@ time.sleep(60)"""
     assert end != signal.SIGINT or "the same command goes on" in errors
     parent, child, folder = pids.read_text().splitlines()[0].split()
     wait_until(lambda: not is_running(int(parent)) and not is_running(int(child)) and not os.path.exists(folder))
-    assert not (tmp_path / "r.jsonl").exists()
+    records = tmp_path / "r.jsonl"
+    assert records.read_bytes() == b"" if end == signal.SIGKILL else not records.exists()  # it was made to be locked
 
 
 def is_running(pid):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
@@ -21,6 +20,7 @@ from trifold.bench.timing import conditions, use_threads
 from trifold.data import Dataset, dead_end_target
 from trifold.encoders import TRIANGLE, encode_all
 from trifold.errors import TrifoldError
+from trifold.files import temporary_folder
 from trifold.model import Model, ModelConfig, choose_device
 from trifold.pddl import StateSpace, load_domain, load_problem
 from trifold.pddl.expansion import StateLimitError, UnsolvableError, expand
@@ -69,8 +69,8 @@ def run_bench(
     if threads is not None:
         use_threads(threads)
     bench = Bench(Machine(device, min(RATE_SECONDS, seconds)), seconds)
-    with TemporaryDirectory(prefix="trifold-") as temporary:
-        files = find_files(place, Path(temporary), problem, seed)
+    with temporary_folder() as temporary:
+        files = find_files(place, temporary, problem, seed)
         domain = load_domain(files.domain)
         large = load_problem(domain, files.large)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from trifold.commands.bench import bench
 from trifold.commands.domains import domains
+from trifold.commands.ending import run_to_the_end
 from trifold.commands.evaluate import evaluate
 from trifold.commands.expressivity import expressivity
 from trifold.commands.generate import app as generate
@@ -20,7 +20,6 @@ from trifold.commands.select import select
 from trifold.commands.solve import solve
 from trifold.commands.table import table
 from trifold.commands.train import train
-from trifold.errors import TrifoldError
 
 app = typer.Typer(
     name="trifold",
@@ -54,15 +53,5 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line: what a user can mend is shown without a traceback."""
-    try:
-        app()
-    except TrifoldError as error:
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        sys.exit(130)
-    except BrokenPipeError:  # the reader of a pipe has gone, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+    """Run the command line."""
+    sys.exit(run_to_the_end(app))

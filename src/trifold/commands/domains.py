@@ -16,6 +16,7 @@ from trifold.commands.progress import progress_bar
 from trifold.domains import DOMAINS, SPLITS, Domain, Split
 from trifold.domains.page import describe_sizes, domain_section, domains_page
 from trifold.errors import TrifoldError
+from trifold.files import read_text
 
 
 class Format(StrEnum):
@@ -76,10 +77,10 @@ def _count_states(labels: Path) -> dict[str, dict[str, int]]:
     """Domain → split → states, from what `trifold label` wrote."""
     states: dict[str, dict[str, int]] = {}
     try:
-        for row in json_format.loads(labels.read_text(encoding="utf-8")):
+        for row in json_format.loads(read_text(labels)):
             name, split = row["folder"].split("/")
             states.setdefault(name, {})[split] = row["states"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise TrifoldError(
             "these are no labels of a suite", place=str(labels), remedy="trifold label SUITE --json > labels.json"
         ) from error

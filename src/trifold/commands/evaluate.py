@@ -47,8 +47,8 @@ def evaluate(
     """Attempt every problem of a folder, record each, and print the table.
 
     The domain is --domain, or else domain.pddl in the folder, or in its parent, or the one that the model carries.
-    It can be interrupted at any time: the same command goes on where it stopped. Exit code 2 if no problem was fit to
-    be attempted.
+    It can be interrupted at any time: the same command goes on where it stopped. Two that write to the same records
+    take turns. Exit code 2 if no problem was fit to be attempted.
     """
     from trifold.evaluation import (
         RENDERERS,
@@ -75,6 +75,7 @@ def evaluate(
                 workers=workers or available_cores(),
                 device=device,
                 on_record=on_record,
+                on_wait=lambda: tell_waiting(records),
             )
     except KeyboardInterrupt:
         typer.echo(f"interrupted; {records} keeps what is done, the same command goes on from there", err=True)
@@ -110,6 +111,11 @@ def show_records(total: int, quiet: bool) -> Iterator[Callable[[Record, bool], N
             warned.add(notes)
 
         yield listen
+
+
+def tell_waiting(records: Path) -> None:
+    """Say that another process writes to the same records, and that this one waits until it has ended."""
+    typer.echo(f"waiting: another process writes to {records}", err=True)
 
 
 def _describe(record: Record) -> str:

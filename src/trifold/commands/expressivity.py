@@ -50,6 +50,7 @@ def expressivity(
     from trifold.analysis import compare_architectures, plot_expressivity
     from trifold.data import LabelLimits, default_cache, label, read_folder
     from trifold.files import write_whole
+    from trifold.memory import memory_errors
 
     def say(text: str) -> None:
         if not quiet:
@@ -70,9 +71,10 @@ def expressivity(
         cache=default_cache(),
         on_progress=tell_labelled,
     )
-    result = compare_architectures(
-        labelled, rounds=rounds, states=states, seed=seed, on_progress=lambda name: say(f"colouring: {name}")
-    )
+    with memory_errors(lambda: "colour fewer states with --states, or give smaller problems"):
+        result = compare_architectures(
+            labelled, rounds=rounds, states=states, seed=seed, on_progress=lambda name: say(f"colouring: {name}")
+        )
     typer.echo(json_format.dumps(_plain(result), indent=2) if json else "\n".join(_report(result)))
     if plot is not None:
         write_whole(plot, plot_expressivity(result))

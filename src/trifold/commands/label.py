@@ -13,6 +13,7 @@ import typer
 
 from trifold.commands.options import Detour, Json, Keep, MaxStates, Memory, Quiet, Timeout, Workers
 from trifold.commands.progress import progress_bar
+from trifold.errors import TrifoldError
 
 if TYPE_CHECKING:
     from trifold.data import Labelled, Summary
@@ -32,7 +33,8 @@ def label(
     """Label all states of the problems in train/ and validation/ with the length of a shortest plan.
 
     The labels go to the cache ($TRIFOLD_CACHE or ~/.cache/trifold), where `train` with the same limits finds them. It
-    can be interrupted at any time: what is labelled stays. Test problems are not touched.
+    can be interrupted at any time: what is labelled stays. Test problems are not touched. Exit code 2 if no problem
+    could be labelled.
     """
     from trifold.data import LabelLimits, default_cache, find_splits, summarise_labels
     from trifold.data import label as label_problems
@@ -54,6 +56,8 @@ def label(
         typer.echo(json_format.dumps([asdict(summary) for summary in summaries], indent=2))
     else:
         typer.echo(_table(summaries), nl=False)
+    if not any(summary.labelled for summary in summaries):
+        raise typer.Exit(TrifoldError.exit_code)
 
 
 def _table(summaries: Sequence[Summary]) -> str:

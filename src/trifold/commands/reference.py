@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from trifold.commands.evaluate import tell_waiting
 from trifold.commands.options import DomainFile, Json, Memory, Quiet, Workers
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def reference(
         raise TrifoldError("a first plan needs no optimal search", remedy="leave out --optimal-timeout or --first")
     records = records or Path("records.jsonl" if first else "references.jsonl")
     limits: dict[str, Any] = {"planner": planner, "timeout": timeout, "memory_gib": memory}
+    limits["on_wait"] = lambda: tell_waiting(records)
     limits["workers"] = workers or available_cores()
     done = 0
 

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from trifold.commands.evaluate import show_records
-from trifold.commands.options import Device, Json, MaxSteps, Quiet, Timeout, Workers
+from trifold.commands.evaluate import show_records, tell_waiting
+from trifold.commands.options import Device, Json, MaxSteps, Memory, Quiet, Timeout, Workers
 from trifold.errors import TrifoldError
 
 
@@ -19,6 +19,7 @@ def select(
     place: Annotated[Path, typer.Argument(metavar="DIR", help="Problems to select on: larger than those of training.")],
     max_steps: MaxSteps = 500,
     timeout: Timeout = None,
+    memory: Memory = None,
     workers: Workers = None,
     device: Device = "auto",
     json: Json = False,
@@ -61,9 +62,11 @@ def select(
                     domain=find_domain(place),
                     max_steps=max_steps,
                     timeout=timeout,
+                    memory_gib=memory,
                     workers=workers or available_cores(),
                     device=device,
                     on_record=on_record,
+                    on_wait=lambda: tell_waiting(run / "selection.jsonl"),
                 )
     except KeyboardInterrupt:
         typer.echo("interrupted; the same command goes on from there", err=True)

@@ -51,10 +51,11 @@ def table(
     from trifold.evaluation import RENDERERS, read_records, summarise
     from trifold.evaluation.page import read_results, results_page
     from trifold.evaluation.references import best_of_each, read_references
+    from trifold.files import read_text
 
     best = best_of_each(one for file in references or () for one in read_references(file))
     if format is Format.PAGE and not json:
-        text = notes.read_text(encoding="utf-8") if notes else ""
+        text = read_text(notes) if notes else ""
         typer.echo(results_page(read_results(records), best, text), nl=False)
         return
     found = [record for file in records for record in read_records(file)]

@@ -15,6 +15,7 @@ import typer
 
 from trifold.commands.options import Detour, Device, Json, Keep, MaxStates, Memory, Quiet, Seed, Timeout, Workers
 from trifold.errors import TrifoldError
+from trifold.memory import memory_errors
 
 if TYPE_CHECKING:
     from trifold.training.train import Watcher
@@ -168,7 +169,7 @@ def train(
 
     folder = resume or run or Path("runs") / directory.resolve().name  # type: ignore[union-attr]
     try:
-        with _show(quiet) as watcher:
+        with _show(quiet) as watcher, memory_errors(lambda: _less_memory(folder)):
             if resume is not None:
                 result = resume_run(
                     resume,
@@ -244,6 +245,13 @@ def _parse_t(text: str | None) -> float | None:
 def _some(names: list[str]) -> str:
     """The first of some names, and how many more there are."""
     return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+
+
+def _less_memory(folder: Path) -> str:
+    less = "train with a smaller --batch, --dim or --keep, or on smaller problems"
+    if (folder / "config.json").exists():
+        return f"go on where there is more memory: trifold train --resume {folder}; or {less}"
+    return less
 
 
 def _duration(seconds: float) -> str:

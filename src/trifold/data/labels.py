@@ -5,20 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import time
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from trifold.errors import TrifoldError
-from trifold.files import open_regular, write_whole
+from trifold.files import open_regular, read_text, sweep, temporary_folder, write_whole
 from trifold.pddl import load_domain
 from trifold.pddl.isolation import Limits, Result, available_cores, run_isolated
 from trifold.pddl.state_space import VERSION, StateSpace
-from trifold.pddl.text import read_text
 from trifold.sealed import MAX_BYTES, SEAL, check_seal, parse_object, seal, write_object
 
 FUNCTION = "trifold.pddl.expansion:expand_to_file"
@@ -101,8 +98,7 @@ def label(
         if on_progress is not None:
             on_progress(done[index])
 
-    with TemporaryDirectory(prefix="trifold-") as temporary:
-        folder = Path(temporary) if cache is None else _make_folder(cache)
+    with temporary_folder() if cache is None else nullcontext(_make_folder(cache)) as folder:
         indices, jobs, entries = [], [], []
         for index, path in enumerate(map(Path, problems)):
             try:
@@ -198,8 +194,5 @@ def _make_folder(folder: Path) -> Path:
         raise TrifoldError(
             f"the cache folder cannot be made: {error.strerror}", place=str(folder), remedy="set TRIFOLD_CACHE"
         ) from None
-    for leftover in folder.glob(".*.part"):  # of a process that was killed while it wrote
-        with suppress(OSError):
-            if time.time() - leftover.stat().st_mtime > 24 * 3600:
-                leftover.unlink()
+    sweep(folder)
     return folder

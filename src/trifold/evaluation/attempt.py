@@ -8,6 +8,7 @@ from typing import Any
 
 from trifold.errors import TrifoldError
 from trifold.evaluation.job import Job
+from trifold.memory import OutOfMemory
 from trifold.pddl.isolation import Limits, Result, run_isolated
 from trifold.planning import Outcome
 
@@ -69,19 +70,28 @@ def attempt_each(
         events[result.job].clear()
 
 
-def describe(job: Job) -> dict[str, Any]:
-    """The names of the job's model, domain, device and hardware, and the model's origin; raises what is wrong."""
-    (result,) = run_isolated("trifold.evaluation.job:describe_job", [asdict(job)], workers=1, limits=Limits())
-    if error := _error(result):
-        raise error
+def describe(job: Job, *, timeout: float | None = None, memory_gib: float | None = None) -> dict[str, Any]:
+    """The names of the job's model, domain, device and hardware, and the model's origin; raises what is wrong.
+
+    The limits are those of one attempt: where the model and the domain alone go beyond them, every attempt would.
+    """
+    limits = Limits(seconds=timeout, memory_gib=memory_gib)
+    (result,) = run_isolated("trifold.evaluation.job:describe_job", [asdict(job)], workers=1, limits=limits)
+    match result.outcome:
+        case "error" | "crash":
+            raise _error(result)
+        case "time limit":
+            raise TrifoldError(f"reading the model and the domain was {result.message}", remedy="raise --timeout")
+        case "memory limit":
+            raise OutOfMemory(
+                f"not enough memory to read the model and the domain: {result.message}", remedy="raise --memory"
+            )
     assert result.value is not None
     return result.value
 
 
-def _error(result: Result, failure: str | None = None) -> TrifoldError | None:
+def _error(result: Result) -> TrifoldError:
     """What the child has to say to the user, or what befell it."""
-    if result.outcome == "ok":
-        return TrifoldError(failure) if failure else None
     if result.outcome == "error" and result.value:
         return TrifoldError(**result.value)
     return TrifoldError(result.message)
@@ -91,6 +101,9 @@ def _attempt(job: Job, result: Result, events: Sequence[dict[str, Any]]) -> Atte
     is_answered = result.outcome == "ok"
     answer = result.value if is_answered and result.value else {}
     steps = [event for event in events if event["event"] == "step"]
+    error = None if is_answered else _error(result)
+    if failure := answer.get("failure"):
+        error = TrifoldError(failure)
     return Attempt(
         job,
         Outcome(answer["outcome"]) if is_answered else OUTCOMES[result.outcome],
@@ -99,7 +112,7 @@ def _attempt(job: Job, result: Result, events: Sequence[dict[str, Any]]) -> Atte
         seconds=result.seconds,
         evaluated=answer.get("evaluated"),
         seconds_per_step=answer.get("seconds_per_step"),
-        error=_error(result, answer.get("failure")),
+        error=error,
         about=next((event for event in events if event["event"] == "ready"), None),
         warnings=tuple(event["message"] for event in events if event["event"] == "warning"),
     )

@@ -25,7 +25,7 @@ from trifold.evaluation.records import (
     file_sha256,
     read_records,
 )
-from trifold.files import make_folder
+from trifold.files import in_turn, make_folder
 from trifold.pddl.isolation import available_cores
 from trifold.planning import Outcome, write_plan
 from trifold.shipped import find_model
@@ -45,13 +45,15 @@ def evaluate(
     workers: int = 1,
     device: str = "auto",
     on_record: Callable[[Record, bool], None] | None = None,
+    on_wait: Callable[[], None] | None = None,
 ) -> list[Record]:
     """Attempt each problem with the model's policy, and return one record per problem, in their order.
 
     Each record is appended to the file `records` as soon as its attempt ends. What that file already holds for the
     same model, domain, problem and settings is not attempted again, unless it crashed, or its plan is wanted and not
     there. `on_record` is called with each record and whether it is new: first for the old ones, then as attempts
-    end. With `plans`, the plan for p1.pddl is written to p1.plan in that folder.
+    end. With `plans`, the plan for p1.pddl is written to p1.plan in that folder. Evaluations into one file take turns:
+    `on_wait` is called before this one waits for another.
 
     `model` is a file or the name of a shipped model, and `domain` None the domain that the model carries. `timeout`
     and `memory_gib` bound each attempt, parsing included; `workers` child processes run attempts and share the cores.
@@ -76,42 +78,45 @@ def evaluate(
     }
     asked = {problem: shared | {"problem": problem.name, "problem_sha256": file_sha256(problem)} for problem in files}
     make_folder(records.parent)
-    recorded = {attempt_key(record): record for record in read_records(records)} if records.exists() else {}
-    found: dict[Path, Record] = {}
-    for problem in files:
-        record = recorded.get(attempt_key(asked[problem]))
-        if record and record["outcome"] != Outcome.CRASH and not _lacks_plan(record, plan_files.get(problem)):
-            found[problem] = record
-            if on_record:
-                on_record(record, False)
+    with in_turn(records, on_wait):
+        recorded = {attempt_key(record): record for record in read_records(records)}
+        found: dict[Path, Record] = {}
+        for problem in files:
+            record = recorded.get(attempt_key(asked[problem]))
+            if record and record["outcome"] != Outcome.CRASH and not _lacks_plan(record, plan_files.get(problem)):
+                found[problem] = record
+                if on_record:
+                    on_record(record, False)
 
-    pending = [problem for problem in files if problem not in found]
-    workers = max(1, min(workers, len(pending)))
-    jobs = [
-        Job(
-            model=str(file),
-            problem=str(problem),
-            domain=str(domain) if domain else None,
-            strict=strict,
-            max_steps=max_steps,
-            device=device,
-            threads=threads_each(workers),
-        )
-        for problem in pending
-    ]
-    if jobs:
-        about = describe(jobs[0])  # what is wrong with the model or the domain is wrong once, not once per problem
-    with closing(attempt_each(jobs, workers=workers, timeout=timeout, memory_gib=memory_gib)) as attempts:
-        for attempt in attempts:
-            problem = Path(attempt.job.problem)
-            if attempt.outcome is Outcome.SOLVED and problem in plan_files:
-                write_plan(plan_files[problem], attempt.actions)
-            record = _record(asked[problem], about, attempt)
-            append_record(records, record)  # after the plan: a record says that all is done
-            found[problem] = record
-            if on_record:
-                on_record(record, True)
-    return [found[problem] for problem in files]
+        pending = [problem for problem in files if problem not in found]
+        workers = max(1, min(workers, len(pending)))
+        jobs = [
+            Job(
+                model=str(file),
+                problem=str(problem),
+                domain=str(domain) if domain else None,
+                strict=strict,
+                max_steps=max_steps,
+                device=device,
+                threads=threads_each(workers),
+            )
+            for problem in pending
+        ]
+        if jobs:
+            about = describe(
+                jobs[0], timeout=timeout, memory_gib=memory_gib
+            )  # what is wrong with the model or the domain is wrong once, not once per problem
+        with closing(attempt_each(jobs, workers=workers, timeout=timeout, memory_gib=memory_gib)) as attempts:
+            for attempt in attempts:
+                problem = Path(attempt.job.problem)
+                if attempt.outcome is Outcome.SOLVED and problem in plan_files:
+                    write_plan(plan_files[problem], attempt.actions)
+                record = _record(asked[problem], about, attempt)
+                append_record(records, record)  # after the plan: a record says that all is done
+                found[problem] = record
+                if on_record:
+                    on_record(record, True)
+        return [found[problem] for problem in files]
 
 
 def _record(asked: dict[str, Any], about: dict[str, Any], attempt: Attempt) -> Record:

@@ -39,7 +39,7 @@ from trifold.evaluation.records import (
     read_records,
 )
 from trifold.evaluation.references import CHECKING_SECONDS
-from trifold.files import make_folder
+from trifold.files import in_turn, make_folder, read_bytes
 from trifold.hardware import processor_name
 from trifold.pddl.executor import Executor
 from trifold.pddl.isolation import Limits, Result, run_isolated
@@ -61,11 +61,13 @@ def find_first_plans(
     memory_gib: float | None = None,
     workers: int = 1,
     on_record: Callable[[Record, bool], None] | None = None,
+    on_wait: Callable[[], None] | None = None,
 ) -> list[Record]:
     """Ask LAMA for the first plan of each problem, and return one record per problem, in their order.
 
     Each record is appended to the file `records` as soon as it is known; what that file already holds under the same
-    limits is not done again, unless it crashed. `planner` None is the fast-downward.py of the package up-fast-downward.
+    limits is not done again, unless it crashed. `on_wait` is called before this one waits for another that writes to
+    the same file. `planner` None is the fast-downward.py of the package up-fast-downward.
     """
     records, domain = Path(records), Path(domain)
     files = list(dict.fromkeys(map(Path, problems)))
@@ -91,28 +93,29 @@ def find_first_plans(
     }
     asked = {file: shared | {"problem": file.name, "problem_sha256": file_sha256(file)} for file in files}
     make_folder(records.parent)
-    recorded = {attempt_key(record): record for record in read_records(records)} if records.exists() else {}
-    known = {file: recorded.get(attempt_key(asked[file])) for file in files}
-    found = {file: record for file, record in known.items() if record and record["outcome"] != Outcome.CRASH}
-    for record in found.values():
-        if on_record:
-            on_record(record, False)
-
-    pending = [file for file in files if file not in found]
-    results = run_isolated(
-        "trifold.evaluation.first_plan:first_plan_job",
-        [asdict(Job(str(driver), str(domain), str(file), timeout, 0.0)) for file in pending],
-        workers=workers,
-        limits=Limits(timeout + CHECKING_SECONDS, memory_gib),
-    )
-    with closing(results):
-        for result in results:
-            file = pending[result.job]
-            record = found[file] = _record(asked[file], result)
-            append_record(records, record)
+    with in_turn(records, on_wait):
+        recorded = {attempt_key(record): record for record in read_records(records)}
+        known = {file: recorded.get(attempt_key(asked[file])) for file in files}
+        found = {file: record for file, record in known.items() if record and record["outcome"] != Outcome.CRASH}
+        for record in found.values():
             if on_record:
-                on_record(record, True)
-    return [found[file] for file in files]
+                on_record(record, False)
+
+        pending = [file for file in files if file not in found]
+        results = run_isolated(
+            "trifold.evaluation.first_plan:first_plan_job",
+            [asdict(Job(str(driver), str(domain), str(file), timeout, 0.0)) for file in pending],
+            workers=workers,
+            limits=Limits(timeout + CHECKING_SECONDS, memory_gib),
+        )
+        with closing(results):
+            for result in results:
+                file = pending[result.job]
+                record = found[file] = _record(asked[file], result)
+                append_record(records, record)
+                if on_record:
+                    on_record(record, True)
+        return [found[file] for file in files]
 
 
 def first_plan_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -138,7 +141,7 @@ def first_plan_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None]
 
 def _domain_name(domain: Path) -> str:
     """The name in a domain file, read as text: for what fails before it is parsed."""
-    found = re.search(r"\(\s*domain\s+([^\s()]+)", domain.read_text(encoding="utf-8", errors="replace"), re.IGNORECASE)
+    found = re.search(r"\(\s*domain\s+([^\s()]+)", read_bytes(domain).decode(errors="replace"), re.IGNORECASE)
     return found[1] if found else ""
 
 

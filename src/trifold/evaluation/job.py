@@ -7,8 +7,7 @@ command that asked.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -60,7 +59,7 @@ def solve_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
         if str(message) not in known:
             report({"event": "warning", "message": str(message)})
 
-    with warnings.catch_warnings(), _torch_memory_errors():
+    with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = on_warning  # such as of atoms that the initial state does not have
         trajectory = solve(problem, model.values, max_steps=asked.max_steps, strict=asked.strict, on_step=on_step)
@@ -106,14 +105,3 @@ def _load_model(path: str, device: str) -> Model:
     from trifold.model import Model
 
     return Model.load(Path(path), device)
-
-
-@contextmanager
-def _torch_memory_errors() -> Iterator[None]:
-    """Turn torch's lack of memory, which is a RuntimeError, into a MemoryError."""
-    try:
-        yield
-    except RuntimeError as error:
-        if "out of memory" in str(error) or "can't allocate memory" in str(error):
-            raise MemoryError(str(error).partition("\n")[0]) from error
-        raise

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,8 +17,9 @@ from typing import Any
 
 from trifold.errors import TrifoldError
 from trifold.evaluation.leash import ERRORS, run_on_leash
+from trifold.files import read_text, temporary_folder
 from trifold.pddl.executor import Executor
-from trifold.pddl.text import parse, read_text
+from trifold.pddl.text import parse
 from trifold.planning import judge, parse_plan
 
 OPTIMAL, BEST_KNOWN, NO_PLAN, FAILED = "optimal", "best known", "no plan", "failed"
@@ -136,8 +136,7 @@ def run_search(
     """Run the planner once; how it ended, and the plans that it wrote."""
     if seconds <= 0:
         return TIME_LIMIT, []
-    with tempfile.TemporaryDirectory(prefix="trifold-") as name:
-        folder = Path(name)
+    with temporary_folder() as folder:
         for file, text in texts.items():
             (folder / file).write_text(text, encoding="utf-8")
         status = run_on_leash([sys.executable, planner, "--plan-file", PLAN, *options], folder, seconds)

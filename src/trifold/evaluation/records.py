@@ -15,10 +15,14 @@ from pathlib import Path
 from typing import Any, TypedDict, cast
 
 from trifold.errors import TrifoldError
+from trifold.files import mendable, open_file, read_bytes
 from trifold.hardware import spell_command
 
 SCHEMA = 1
 OPENING = b'{"schema":'
+
+MOST_BYTES = 2**32
+"""Larger files of records, models or problems are neither read nor hashed."""
 
 
 class Attempted(TypedDict):
@@ -89,10 +93,8 @@ def last_of_each(records: Iterable[Record]) -> list[Record]:
 
 def file_sha256(file: Path) -> str:
     """The hash of a file's content; one that cannot be read is the user's to mend."""
-    try:
-        return hashlib.sha256(file.read_bytes()).hexdigest()
-    except OSError as error:
-        raise TrifoldError(f"cannot read this file: {error.strerror}", place=str(file)) from error
+    with open_file(file, MOST_BYTES) as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def command_line() -> str:
@@ -116,15 +118,12 @@ def append_record(path: Path, record: Record) -> None:
         finally:
             os.close(file)
     except OSError as error:
-        raise TrifoldError(f"cannot write the record: {error.strerror}", place=str(path)) from error
+        raise mendable(error, "write the record", path) from error
 
 
 def read_records(path: Path) -> list[Record]:
     """All whole records of a file, in order; torn lines are left out, anything else is refused."""
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except OSError as error:
-        raise TrifoldError(f"cannot read the records: {error.strerror}", place=str(path)) from error
+    lines = read_bytes(path, MOST_BYTES).split(b"\n")
     records: list[Record] = []
     for number, line in enumerate(lines, start=1):
         try:

@@ -18,8 +18,8 @@ from typing import Any, TypedDict, cast
 
 from trifold.errors import TrifoldError
 from trifold.evaluation.planner import FAILED, OPTIMAL, Job, find_planner, planner_version
-from trifold.evaluation.records import OPENING, Record, append_record, file_sha256
-from trifold.files import make_folder
+from trifold.evaluation.records import MOST_BYTES, OPENING, Record, append_record, file_sha256
+from trifold.files import in_turn, make_folder, read_bytes
 from trifold.pddl.isolation import Limits, Result, run_isolated
 
 SCHEMA = 1
@@ -66,12 +66,14 @@ def find_references(
     memory_gib: float | None = None,
     workers: int = 1,
     on_record: Callable[[Reference, bool], None] | None = None,
+    on_wait: Callable[[], None] | None = None,
 ) -> list[Reference]:
     """Look for the best plan of each problem, and return one record per problem, in their order.
 
     Each record is appended to the file `records` as soon as it is known. What that file already holds as optimal, or
     under the same limits, is not looked for again, unless it failed. `on_record` is called with each record and whether
-    it is new: first for the old ones, then as searches end.
+    it is new: first for the old ones, then as searches end, and `on_wait` before this one waits for another that writes
+    to the same file.
 
     A problem gets `timeout` seconds, of which the optimal searches share `optimal_timeout` (half, if None) and LAMA
     takes the rest. `memory_gib` bounds each process. `planner` None is the fast-downward.py of the package
@@ -93,38 +95,36 @@ def find_references(
     }
     asked = {file: shared | {"problem": file.name, "problem_sha256": file_sha256(file)} for file in files}
     make_folder(records.parent)
-    recorded = read_references(records) if records.exists() else []
-    found: dict[Path, Reference] = {}
-    for file in files:
-        record = next((record for record in reversed(recorded) if _answers(record, asked[file])), None)
-        if record:
-            found[file] = record
-            if on_record:
-                on_record(record, False)
+    with in_turn(records, on_wait):
+        recorded = read_references(records)
+        found: dict[Path, Reference] = {}
+        for file in files:
+            record = next((record for record in reversed(recorded) if _answers(record, asked[file])), None)
+            if record:
+                found[file] = record
+                if on_record:
+                    on_record(record, False)
 
-    pending = [file for file in files if file not in found]
-    results = run_isolated(
-        "trifold.evaluation.planner:reference_job",
-        [asdict(Job(str(driver), str(domain), str(file), timeout, optimal_timeout)) for file in pending],
-        workers=workers,
-        limits=Limits(timeout + CHECKING_SECONDS, memory_gib),
-    )
-    with closing(results):
-        for result in results:
-            file = pending[result.job]
-            record = found[file] = _record(asked[file], result)
-            append_record(records, cast(Record, record))  # it begins as a record does, and no more is asked of it
-            if on_record:
-                on_record(record, True)
-    return [found[file] for file in files]
+        pending = [file for file in files if file not in found]
+        results = run_isolated(
+            "trifold.evaluation.planner:reference_job",
+            [asdict(Job(str(driver), str(domain), str(file), timeout, optimal_timeout)) for file in pending],
+            workers=workers,
+            limits=Limits(timeout + CHECKING_SECONDS, memory_gib),
+        )
+        with closing(results):
+            for result in results:
+                file = pending[result.job]
+                record = found[file] = _record(asked[file], result)
+                append_record(records, cast(Record, record))  # it begins as a record does, and no more is asked of it
+                if on_record:
+                    on_record(record, True)
+        return [found[file] for file in files]
 
 
 def read_references(path: Path) -> list[Reference]:
     """All whole references of a file, in order; torn lines are left out, anything else is refused."""
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except OSError as error:
-        raise TrifoldError(f"cannot read the references: {error.strerror}", place=str(path)) from error
+    lines = read_bytes(path, MOST_BYTES).split(b"\n")
     references: list[Reference] = []
     for number, line in enumerate(lines, start=1):
         if not line:

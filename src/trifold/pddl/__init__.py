@@ -5,7 +5,6 @@ from trifold.pddl.expansion import StateLimitError, UnsolvableError, expand
 from trifold.pddl.isolation import Limits, Result, run_isolated
 from trifold.pddl.problem import Domain, Problem, State, load_domain, load_problem
 from trifold.pddl.state_space import StateSpace
-from trifold.pddl.text import read_text
 
 __all__ = [
     "AtomTable",
@@ -20,6 +19,5 @@ __all__ = [
     "expand",
     "load_domain",
     "load_problem",
-    "read_text",
     "run_isolated",
 ]

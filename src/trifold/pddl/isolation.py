@@ -16,14 +16,13 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trifold.memory import tells_of_memory
+
 START_UP_SECONDS = 120.0
 """How long a child may take to start, before its time limit begins."""
 
 REPLACE_ABOVE = 0.25
 """A child whose memory peaked above this part of its limit is replaced: freed memory stays in fragments."""
-
-OUT_OF_MEMORY = ("bad_alloc", "MemoryError", "annot allocate memory")
-"""What C++, Python and the loader say last when there is no memory left."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +168,7 @@ class _Child:
         code = self.process.wait()
         self.errors.seek(max(0, self.errors.seek(0, os.SEEK_END) - 4000))
         lines = self.errors.read().decode(errors="replace").strip().splitlines()
-        if any(sign in line for sign in OUT_OF_MEMORY for line in lines):
+        if any(map(tells_of_memory, lines)):
             limit = self.limits.memory_gib
             message = "the machine has no more memory" if limit is None else f"more than {limit:g} GiB"
             return Result(self.index, "memory limit", None, message, seconds)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trifold.errors import TrifoldError
+from trifold.files import read_text
 
 TOKEN = re.compile(r"[()]|\??[^\s()?]+|\?|\n")  # a variable may follow a name without a space: (on?x ?y)
 COMMENT = re.compile(r";[^\n]*")
@@ -68,21 +69,6 @@ def open_source(text_or_path: str | Path | Source, kind: str) -> Source:
     if isinstance(text_or_path, str) and "(" in text_or_path:
         return Source(text_or_path, f"the {kind} text")
     return Source(read_text(text_or_path), str(text_or_path))
-
-
-def read_text(path: str | Path) -> str:
-    """The text of a file, or an error that says why there is none."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise TrifoldError(
-            f"the file is not UTF-8 text (byte {error.start})", place=str(path), remedy="save it as UTF-8 text"
-        ) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise TrifoldError(
-            f"the file cannot be read: {reason}", place=str(path), remedy="give the path of a PDDL file"
-        ) from None
 
 
 def normalise(text: str) -> str:

@@ -16,6 +16,8 @@ from collections.abc import Callable
 from typing import IO, Any
 
 from trifold.errors import TrifoldError
+from trifold.files import mendable
+from trifold.memory import lacks_memory
 
 PR_SET_PDEATHSIG = 1
 
@@ -47,12 +49,14 @@ def _run(function: str, job: dict[str, Any], report: Callable[[dict[str, Any]], 
             value = getattr(importlib.import_module(module), name)(job, report)
             json.dumps(value)
             return {"outcome": "ok", "value": value, "message": ""}
-    except TrifoldError as error:
-        about = {"message": error.message, "place": error.place, "remedy": error.remedy}
-        return {"outcome": "error", "value": about, "message": str(error)}
-    except MemoryError:
-        return {"outcome": "memory limit", "value": None, "message": f"more than {int(memory or 0) / 2**30:g} GiB"}
     except BaseException as error:
+        if lacks_memory(error):
+            message = f"more than {int(memory) / 2**30:g} GiB" if memory else "the machine has no more memory"
+            return {"outcome": "memory limit", "value": None, "message": message}
+        known = mendable(error, "use this file") if isinstance(error, OSError) else error
+        if isinstance(known, TrifoldError):
+            about = {"message": known.message, "place": known.place, "remedy": known.remedy}
+            return {"outcome": "error", "value": about, "message": str(known)}
         last = traceback.format_exception_only(error)[-1].strip()
         return {"outcome": "crash", "value": None, "message": last}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trifold.errors import TrifoldError
-from trifold.files import write_whole
+from trifold.files import read_text, write_whole
 from trifold.pddl.executor import Executor
 from trifold.planning.policy import State, Task
 
@@ -52,12 +52,7 @@ def write_plan(path: Path, actions: Sequence[str]) -> None:
 
 def read_plan(path: Path) -> list[str]:
     """The actions of the plan in a file."""
-    try:
-        return parse_plan(path.read_text(encoding="utf-8"), place=str(path))
-    except OSError as error:
-        raise TrifoldError(f"cannot read the plan: {error.strerror}", place=str(path)) from error
-    except UnicodeDecodeError as error:
-        raise TrifoldError("this is not text", place=str(path)) from error
+    return parse_plan(read_text(path), place=str(path))
 
 
 @dataclass(frozen=True)

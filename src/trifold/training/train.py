@@ -25,6 +25,7 @@ from trifold.data import (
     split,
 )
 from trifold.errors import TrifoldError
+from trifold.files import read_text
 from trifold.model import Model, ModelConfig, choose_device
 from trifold.sealed import Damaged, fill
 from trifold.training.environment import describe_environment
@@ -169,7 +170,7 @@ def _run(
     """Prepare the data, then train every seed from where its folder stands."""
     config, settings = ModelConfig.from_json(content["model"]), Settings.from_json(content["settings"])
     files = read_folder(Path(content["directory"]))
-    domain_text = files.domain.read_text(encoding="utf-8")
+    domain_text = read_text(files.domain)
     problems = [*files.training, *files.validation]
     watcher.labelling(len(problems))
     labelled = label(

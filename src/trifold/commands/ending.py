@@ -1,0 +1,83 @@
+"""How a command ends: with an exit code and a few words, whatever ends it, and without a traceback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from io import TextIOWrapper
+from types import FrameType
+
+from trifold.errors import TrifoldError
+from trifold.files import mendable
+from trifold.memory import OutOfMemory, lacks_memory
+
+ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+"""What asks a process to end: it does so as after Ctrl-C, so that no child and no temporary file is left."""
+
+
+def run_to_the_end(command: Callable[[], object]) -> int:
+    """Run a command that may raise anything, say what a user can mend, and return the exit code."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # what a terminal cannot show is a question mark, and no error
+    asked = _end_when_asked()
+    try:
+        code = _run(command)
+    except KeyboardInterrupt:
+        _say("interrupted")
+        code = 128 + signal.SIGINT
+    return 128 + asked[0] if asked else code
+
+
+def _run(command: Callable[[], object]) -> int:
+    try:
+        command()
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+    except TrifoldError as error:
+        _say(f"error: {error}")
+        return error.exit_code
+    except BrokenPipeError:  # the reader of a pipe has gone, as `head` does
+        _close_output()
+        return 128 + signal.SIGPIPE
+    except Exception as error:
+        if lacks_memory(error):
+            _say(f"error: {OutOfMemory('there is not enough memory', remedy='ask for less, or where there is more')}")
+            return OutOfMemory.exit_code
+        if not isinstance(error, OSError):
+            raise
+        doing = "use this file" if error.filename else "write the result"
+        _say(f"error: {mendable(error, doing)}")
+        _close_output()
+        return TrifoldError.exit_code
+    return 0
+
+
+def _end_when_asked() -> list[int]:
+    """Let the signals that end a process raise what Ctrl-C raises; the list returned then holds the signal."""
+    asked: list[int] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        asked.append(number)
+        signal.signal(number, signal.SIG_IGN)  # it is ending: a second one would disturb the clearing up
+        raise KeyboardInterrupt
+
+    for number in ENDING_SIGNALS:
+        if signal.getsignal(number) is signal.SIG_DFL:  # else nohup, or a caller, wants it otherwise
+            signal.signal(number, end)
+    return asked
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):  # there may be no place to say it
+        print(text, file=sys.stderr, flush=True)
+
+
+def _close_output() -> None:
+    """Let go of an output that cannot be written: Python would try again when it exits, and complain."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,59 @@
+"""Lack of memory: the ways in which Python, C++, torch and the loader tell of it, as one error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from trifold.errors import TrifoldError
+
+SIGNS = (
+    "bad_alloc",
+    "MemoryError",
+    "annot allocate memory",  # the operating system, with a capital or without
+    "can't allocate memory",  # torch
+    "out of memory",  # CUDA
+    "ALLOC_FAILED",  # CUDA's libraries
+    "failed to map segment",  # the loader
+    "can't start new thread",
+    "Thread creation failed",  # OpenMP
+    "pthread_create failed",  # BLAS
+)
+
+
+class OutOfMemory(TrifoldError):
+    """There is not enough memory for what was asked."""
+
+    exit_code = 7
+
+
+def tells_of_memory(text: str) -> bool:
+    """Whether a text says that memory has run out."""
+    return any(sign in text for sign in SIGNS)
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Whether an error, or one that it came from, says that memory has run out.
+
+    >>> lacks_memory(MemoryError()), lacks_memory(RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"))
+    (True, True)
+    >>> lacks_memory(RuntimeError("sizes do not match"))
+    False
+    """
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, MemoryError) or (not isinstance(seen, TrifoldError) and tells_of_memory(str(seen))):
+            return True  # our own errors name files, and a file may have any name
+        seen = seen.__cause__ or seen.__context__
+    return False
+
+
+@contextmanager
+def memory_errors(remedy: Callable[[], str]) -> Iterator[None]:
+    """Tell of a lack of memory in one way, with what to do about it."""
+    try:
+        yield
+    except Exception as error:
+        if not lacks_memory(error):
+            raise
+        raise OutOfMemory("there is not enough memory", remedy=remedy()) from error
