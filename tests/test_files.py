@@ -1,15 +1,19 @@
-"""A file is written whole or not at all."""
+"""A file is read at once or refused, written whole or not at all, and nothing is left behind."""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from trifold.errors import TrifoldError
-from trifold.files import write_whole
+from trifold.files import in_turn, read_text, sweep, temporary_folder, write_whole
 
 
 def test_old_content_survives_a_full_disk(tmp_path, monkeypatch):
@@ -33,3 +37,100 @@ def test_a_really_full_device_is_an_error():
 def test_missing_folders_are_made(tmp_path):
     write_whole(tmp_path / "a" / "b", b"content")
     assert (tmp_path / "a" / "b").read_bytes() == b"content"
+
+
+def test_a_name_may_be_as_long_as_names_are(tmp_path):
+    path = tmp_path / ("p" * 255)
+    write_whole(path, b"content")
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(TrifoldError, match=r"File name too long(.|\n)*shorter"):
+        write_whole(tmp_path / ("p" * 256), b"content")
+
+
+def test_a_pipe_that_nobody_reads_is_an_error(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(TrifoldError, match="cannot write"):
+        write_whole(tmp_path / "pipe", b"content")
+
+
+def test_text_is_read_with_any_line_ends(tmp_path):
+    (tmp_path / "text").write_bytes("a\r\nb\rc\n→".encode())
+    assert read_text(tmp_path / "text") == "a\nb\nc\n→"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (os.mkfifo, "not a regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "not a regular file"),
+        (Path.mkdir, "Is a directory"),
+        (lambda path: None, "No such file"),
+        (lambda path: path.symlink_to(path), "Too many levels"),
+        (lambda path: path.write_bytes(b"fine \xff"), r"not UTF-8 text \(byte 5\)"),
+        (lambda path: (path.touch(), os.truncate(path, 2**40)), "too large: 1,099,511,627,776 bytes"),
+    ],
+)
+def test_what_is_no_file_of_text_is_refused_at_once(tmp_path, make, message):
+    make(tmp_path / "file")
+    with pytest.raises(TrifoldError, match=message) as error:
+        read_text(tmp_path / "file")
+    assert error.value.place == str(tmp_path / "file")
+
+
+def test_a_path_that_no_file_can_have_is_an_error():
+    with pytest.raises(TrifoldError, match="null byte"):
+        read_text("a\0b")
+
+
+def test_leftovers_of_killed_processes_are_removed_and_files_in_use_stay(tmp_path):
+    dead, folder, foreign = tmp_path / ".trifold-0.part", tmp_path / ".trifold-1.part", tmp_path / "mine.part"
+    living = tmp_path / ".trifold-2.part"
+    for file in (dead, foreign, living):
+        file.touch()
+    folder.mkdir()
+    (folder / "file").touch()
+    with living.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        write_whole(tmp_path / "file", b"content")
+        assert sorted(tmp_path.iterdir()) == sorted([living, tmp_path / "file", foreign])
+    sweep(tmp_path)
+    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "file", foreign])
+
+
+def test_a_temporary_folder_is_gone_afterwards_whoever_removes_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    killed = tmp_path / ".trifold-killed.part"
+    killed.mkdir()
+    with pytest.raises(KeyboardInterrupt), temporary_folder() as mine:
+        (mine / "file").touch()
+        with temporary_folder() as other:
+            assert sorted(tmp_path.iterdir()) == sorted([mine, other])
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_processes_that_use_a_file_take_turns(tmp_path):
+    path, told = tmp_path / "file", []
+    with ThreadPoolExecutor(1) as pool:
+
+        def second():
+            with in_turn(path, lambda: told.append("waits")):
+                told.append(path.read_text())
+
+        with in_turn(path):
+            waiting = pool.submit(second)
+            while not told:
+                time.sleep(0.001)
+            path.write_text("done")
+        waiting.result()
+    assert told == ["waits", "done"]
+    path.write_text("")
+    with in_turn(path):
+        pass
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("place", ["/dev/null", "/dev/full"])
+def test_only_regular_files_are_used_in_turns(place):
+    with pytest.raises(TrifoldError, match="not a regular file"), in_turn(Path(place)):
+        pass

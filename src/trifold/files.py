@@ -19,6 +19,9 @@ from trifold.errors import TrifoldError
 MOST_BYTES = 64 * 2**20
 """A larger file is not read whole unless it may be larger: a PDDL text of this size has millions of atoms."""
 
+MOST_DATA_BYTES = 2**32
+"""So large may models and files of records be."""
+
 LEFTOVER = ".trifold-*.part"
 """What is being written, or written to, until its process ends. Who makes one holds a lock on it."""
 
@@ -55,7 +58,7 @@ def mendable(error: OSError, doing: str, place: Path | str | None = None) -> Tri
 
 def open_regular(path: Path | str) -> BufferedReader:
     """Open a file to read it; an OSError if it is none: to wait for a pipe, or to read a device, may never end."""
-    file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # noqa: SIM115 (it is returned)
+    file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115 (it is returned)
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise OSError(errno.EINVAL, IRREGULAR, str(path))
@@ -104,7 +107,9 @@ def write_whole(path: Path, content: bytes) -> None:
     """
     try:
         if path.exists() and not path.is_file():
-            path.write_bytes(content)
+            with open(path, "wb", opener=_open_at_once) as file:
+                os.set_blocking(file.fileno(), True)  # who reads it may be slow, but must be there
+                file.write(content)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         with _new_part(path.parent) as (file, part):
@@ -213,3 +218,8 @@ def _hold(lock: int) -> bool:
     with suppress(OSError):  # without locks, as on some networks, nothing is swept either
         fcntl.flock(lock, fcntl.LOCK_EX)
     return os.fstat(lock).st_nlink > 0
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open without waiting: a pipe would wait for who is at its other end."""
+    return os.open(path, flags | os.O_NONBLOCK)

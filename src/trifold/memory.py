@@ -17,7 +17,9 @@ SIGNS = (
     "failed to map segment",  # the loader
     "can't start new thread",
     "Thread creation failed",  # OpenMP
-    "pthread_create failed",  # BLAS
+    "error return without exception set",  # Python, where memory ran out before it could say so
+    "pthread_create failed",  # BLAS, twice
+    "Memory allocation still failed",
 )
 
 

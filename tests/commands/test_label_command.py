@@ -43,6 +43,11 @@ def test_a_detour_keeps_less_and_says_how_far_it_goes(tmp_path):
     assert near["kept"] < everything["kept"] and near["largest_value"] < everything["largest_value"]
 
 
+def test_nothing_labelled_is_told_to_the_shell(tmp_path):
+    write_problems(tmp_path, "gripper", [1, 2], 0)
+    assert "2 state limit" in trifold("label", tmp_path, "--max-states", 3, code=2).stdout
+
+
 def test_places_without_problems_are_errors(tmp_path):
     assert "no domain.pddl here" in trifold("label", tmp_path, code=2).stderr
     write_problems(tmp_path, "gripper", [], 0)

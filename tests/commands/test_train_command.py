@@ -10,8 +10,14 @@ import sys
 import time
 
 import pytest
+import torch
+from typer.testing import CliRunner
 
+from trifold.commands import app
 from trifold.domains import write_problems
+from trifold.errors import TrifoldError
+from trifold.memory import OutOfMemory
+from trifold.model import Model
 
 TINY = ["--preset", "small", "--dim", "4", "--layers", "2", "--batch", "8"]
 
@@ -90,6 +96,40 @@ def test_bad_input_is_a_short_error(trifold, tmp_path, words, message):
     done = trifold(*words, code=2)
     assert message in done.stderr and done.stdout == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_training_that_ran_out_of_memory_goes_on_to_the_same_end(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["train", str(folder), *TINY, "--steps", "60", "--quiet", "--device", "cpu", "--run"]
+    assert CliRunner().invoke(app, [*words, "unbroken"]).exit_code == 0
+    step, steps = torch.optim.Adam.step, []
+
+    def full(*arguments, **options):
+        steps.append(1)
+        if len(steps) > 55:
+            raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate …")
+        return step(*arguments, **options)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", full)
+    broken = CliRunner().invoke(app, [*words, "broken"])
+    assert isinstance(broken.exception, OutOfMemory) and "train --resume broken" in str(broken.exception)
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(app, ["train", "--resume", "broken", "--quiet"]).exit_code == 0
+    first, second = (Model.load(tmp_path / run / "model.safetensors").network for run in ("unbroken", "broken"))
+    assert all(torch.equal(ours, theirs) for ours, theirs in zip(first.parameters(), second.parameters(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(b"\xff\xfe(define", "not UTF-8"), (None, "no domain.pddl"), (b"", "is empty")]
+)
+def test_a_domain_that_cannot_be_read_is_an_error(tmp_path, monkeypatch, content, message):
+    monkeypatch.chdir(tmp_path)
+    write_problems(tmp_path, "gripper", [1], 0)
+    (tmp_path / "domain.pddl").unlink()
+    os.mkfifo(tmp_path / "domain.pddl") if content is None else (tmp_path / "domain.pddl").write_bytes(content)
+    error = CliRunner().invoke(app, ["train", ".", "--quiet"]).exception
+    assert isinstance(error, TrifoldError) and message in str(error)
 
 
 def test_problems_that_are_left_out_are_named(folder, tmp_path, trifold):

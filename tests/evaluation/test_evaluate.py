@@ -5,6 +5,8 @@ import json
 import shutil
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
@@ -20,9 +22,10 @@ from trifold.errors import TrifoldError
 from trifold.evaluation import Job, attempt, attempt_each, evaluate, read_records
 from trifold.evaluation.evaluate import threads_each
 from trifold.evaluation.job import solve_job
+from trifold.memory import OutOfMemory
 from trifold.model import Model, ModelConfig, Origin
 from trifold.pddl import load_domain, load_problem
-from trifold.pddl.isolation import Result
+from trifold.pddl.isolation import Limits, Result
 from trifold.planning import Outcome, Trajectory, read_plan, replay
 
 # One can only go forward, so that every policy, of any model, goes the same way.
@@ -197,6 +200,45 @@ def test_only_what_is_missing_is_attempted_again(tmp_path, monkeypatch):
     assert ran() == ["p3.pddl"]
     (tmp_path / "records.jsonl").write_bytes((tmp_path / "records.jsonl").read_bytes()[:-30])
     assert ran() == ["p3.pddl"]  # its record was torn
+
+
+def test_evaluations_into_one_file_take_turns(tmp_path, monkeypatch):
+    names = ["p1.pddl", "p2.pddl"]
+    for name in names:
+        (tmp_path / name).write_text(name)
+    waits = threading.Event()
+
+    class Slow(FakeChildren):
+        def __call__(self, function, jobs, **options):
+            for result in super().__call__(function, jobs, **options):
+                waits.wait(60)  # until another has begun
+                yield result
+
+    monkeypatch.setattr(attempt, "run_isolated", Slow(dict.fromkeys(names, solved())))
+
+    def run():
+        files = [tmp_path / name for name in names]
+        return evaluate(files[0], files, records=tmp_path / "records.jsonl", on_wait=waits.set)
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = [future.result() for future in [pool.submit(run), pool.submit(run)]]
+    assert waits.is_set() and first == second == read_records(tmp_path / "records.jsonl")
+
+
+def test_the_limits_hold_for_the_model_and_the_domain(tmp_path, monkeypatch):
+    (tmp_path / "p1.pddl").write_text("any")
+    asked = []
+
+    def children(function, jobs, *, workers, limits):
+        asked.append(limits)
+        yield Result(0, "time limit" if len(asked) == 1 else "memory limit", None, "stopped after 5 s", 5.0)
+
+    monkeypatch.setattr(attempt, "run_isolated", children)
+    for error, remedy in ((TrifoldError, "raise --timeout"), (OutOfMemory, "raise --memory")):
+        with pytest.raises(error, match=remedy):
+            settings = {"records": tmp_path / "records.jsonl", "timeout": 5.0, "memory_gib": 2.0}
+            evaluate(tmp_path / "p1.pddl", [tmp_path / "p1.pddl"], **settings)
+    assert asked == [Limits(seconds=5.0, memory_gib=2.0)] * 2
 
 
 def test_plans_do_not_overwrite_each_other(tmp_path):

@@ -28,6 +28,10 @@ def run(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[s
             os.kill(os.getpid(), signal.SIGSEGV)
         case "exit":
             os._exit(3)
+        case "load":
+            raise ImportError("lib.so: failed to map segment from shared object")
+        case "open":
+            open("/no/such/file")  # noqa: SIM115
         case "memory":
             return {"length": len(bytearray(2**33))}
         case "print":

@@ -36,19 +36,20 @@ def is_alive(pid: int) -> bool:
 
 
 def test_every_end_has_its_name_and_others_go_on() -> None:
-    ways = ["raise", "error", "segfault", "exit", "print", "object", "memory"]
+    ways = ["raise", "error", "segfault", "exit", "print", "object", "memory", "load", "open"]
     jobs = [step for way in ways for step in ({"do": way}, {"do": "double", "value": 21})]
     results = run(jobs, workers=2, memory_gib=2.0)
     ends = dict(zip(ways, results[::2], strict=True))
     assert {way: result.outcome for way, result in ends.items()} == {
         "raise": "crash", "error": "error", "segfault": "crash", "exit": "crash", "print": "ok", "object": "crash",
-        "memory": "memory limit",
+        "memory": "memory limit", "load": "memory limit", "open": "error",
     }  # fmt: skip
     assert ends["raise"].message == "ValueError: one\ntwo"
     assert ends["error"].value == {"message": "wrong", "place": "here", "remedy": "mend it"}
     assert ends["error"].message == "wrong\n  in: here\n  try: mend it"
     assert "SIGSEGV" in ends["segfault"].message and "exited with 3" in ends["exit"].message
-    assert ends["memory"].message == "more than 2 GiB"
+    assert ends["memory"].message == ends["load"].message == "more than 2 GiB"
+    assert ends["open"].value and ends["open"].value["place"] == "/no/such/file"
     assert all((result.outcome, result.value) == ("ok", {"value": 42}) for result in results[1::2])
 
 

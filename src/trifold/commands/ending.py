@@ -46,7 +46,7 @@ def _run(command: Callable[[], object]) -> int:
         return 128 + signal.SIGPIPE
     except Exception as error:
         if lacks_memory(error):
-            _say(f"error: {OutOfMemory('there is not enough memory', remedy='ask for less, or where there is more')}")
+            _say(f"error: {OutOfMemory('there is not enough memory', remedy='ask for less, or give it more memory')}")
             return OutOfMemory.exit_code
         if not isinstance(error, OSError):
             raise

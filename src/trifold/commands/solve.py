@@ -43,13 +43,15 @@ def solve(
     9 invalid plan, 10 disagreement of two engines about the plan, 130 interrupted.
     """
     from trifold.evaluation import Job, attempt_each
+    from trifold.files import MOST_DATA_BYTES, open_file
     from trifold.planning import Outcome, plan_text, write_plan
     from trifold.shipped import find_model
 
     model_file = find_model(model)
     for file in (model_file, problem, domain):
-        if file is not None and not file.is_file():
-            raise TrifoldError("there is no such file", place=str(file))
+        if file is not None:
+            with open_file(file, MOST_DATA_BYTES):
+                pass  # what cannot be opened is said at once, before a process starts
     if output is not None and not output.parent.is_dir():
         raise TrifoldError("there is no such folder", place=str(output.parent), remedy="make it, or give another -o")
     job = Job(str(model_file), str(problem), str(domain) if domain else None, strict, max_steps, device)

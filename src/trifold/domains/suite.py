@@ -143,8 +143,11 @@ def write_texts(directory: Path, texts: Mapping[str, str]) -> None:
     for path, content in contents.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f".{path.name}.part")  # so that a file is there whole or not at all
-        part.write_bytes(content)
-        part.replace(path)
+        try:
+            part.write_bytes(content)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def write_suite(

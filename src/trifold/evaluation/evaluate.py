@@ -25,7 +25,7 @@ from trifold.evaluation.records import (
     file_sha256,
     read_records,
 )
-from trifold.files import in_turn, make_folder
+from trifold.files import MOST_DATA_BYTES, in_turn, make_folder
 from trifold.pddl.isolation import available_cores
 from trifold.planning import Outcome, write_plan
 from trifold.shipped import find_model
@@ -65,7 +65,7 @@ def evaluate(
     shared: dict[str, Any] = {  # what is known of every record beforehand
         "schema": SCHEMA,
         "model_path": str(model),
-        "model_sha256": file_sha256(file),
+        "model_sha256": file_sha256(file, MOST_DATA_BYTES),
         "domain_sha256": file_sha256(domain) if domain else None,
         "policy": "strict" if strict else "unvisited",
         "max_steps": max_steps,

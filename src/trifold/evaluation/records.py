@@ -15,14 +15,11 @@ from pathlib import Path
 from typing import Any, TypedDict, cast
 
 from trifold.errors import TrifoldError
-from trifold.files import mendable, open_file, read_bytes
+from trifold.files import MOST_BYTES, MOST_DATA_BYTES, mendable, open_file, read_bytes
 from trifold.hardware import spell_command
 
 SCHEMA = 1
 OPENING = b'{"schema":'
-
-MOST_BYTES = 2**32
-"""Larger files of records, models or problems are neither read nor hashed."""
 
 
 class Attempted(TypedDict):
@@ -91,9 +88,9 @@ def last_of_each(records: Iterable[Record]) -> list[Record]:
     return list({attempt_key(record): record for record in records}.values())
 
 
-def file_sha256(file: Path) -> str:
+def file_sha256(file: Path, most_bytes: int = MOST_BYTES) -> str:
     """The hash of a file's content; one that cannot be read is the user's to mend."""
-    with open_file(file, MOST_BYTES) as content:
+    with open_file(file, most_bytes) as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
@@ -123,7 +120,7 @@ def append_record(path: Path, record: Record) -> None:
 
 def read_records(path: Path) -> list[Record]:
     """All whole records of a file, in order; torn lines are left out, anything else is refused."""
-    lines = read_bytes(path, MOST_BYTES).split(b"\n")
+    lines = read_bytes(path, MOST_DATA_BYTES).split(b"\n")
     records: list[Record] = []
     for number, line in enumerate(lines, start=1):
         try:

@@ -18,8 +18,8 @@ from typing import Any, TypedDict, cast
 
 from trifold.errors import TrifoldError
 from trifold.evaluation.planner import FAILED, OPTIMAL, Job, find_planner, planner_version
-from trifold.evaluation.records import MOST_BYTES, OPENING, Record, append_record, file_sha256
-from trifold.files import in_turn, make_folder, read_bytes
+from trifold.evaluation.records import OPENING, Record, append_record, file_sha256
+from trifold.files import MOST_DATA_BYTES, in_turn, make_folder, read_bytes
 from trifold.pddl.isolation import Limits, Result, run_isolated
 
 SCHEMA = 1
@@ -124,7 +124,7 @@ def find_references(
 
 def read_references(path: Path) -> list[Reference]:
     """All whole references of a file, in order; torn lines are left out, anything else is refused."""
-    lines = read_bytes(path, MOST_BYTES).split(b"\n")
+    lines = read_bytes(path, MOST_DATA_BYTES).split(b"\n")
     references: list[Reference] = []
     for number, line in enumerate(lines, start=1):
         if not line:

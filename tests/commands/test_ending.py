@@ -1,0 +1,113 @@
+"""However a command ends, it is an exit code and a few words, and nothing is left behind."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from trifold.commands.ending import ENDING_SIGNALS, run_to_the_end
+from trifold.domains import write_problems
+from trifold.errors import TrifoldError
+
+TRIFOLD = [sys.executable, "-m", "trifold"]
+
+
+@pytest.fixture
+def _own_handlers():
+    handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("_own_handlers")
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (None, 0, ""),
+        (SystemExit(4), 4, ""),
+        (TrifoldError("wrong", remedy="mend it"), 2, "error: wrong\n  try: mend it\n"),
+        (PermissionError(13, "Permission denied", "a/b"), 2, "cannot use this file: Permission denied\n  in: a/b\n"),
+        (OSError(28, "No space left on device"), 2, "cannot write the result: No space left on device"),
+        (MemoryError(), 7, "error: there is not enough memory"),
+        (ImportError("libtorch.so: failed to map segment from shared object"), 7, "not enough memory"),
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), 141, ""),
+    ],
+)
+def test_what_ends_a_command_is_told_in_a_few_words(capsys, error, code, words):
+    def command():
+        if error:
+            raise error
+
+    assert run_to_the_end(command) == code
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("_own_handlers")
+@pytest.mark.parametrize("number", ENDING_SIGNALS)
+def test_a_signal_that_asks_to_end_is_an_interrupt(number):
+    cleared = []
+
+    def command():
+        try:
+            signal.raise_signal(number)
+        except KeyboardInterrupt:
+            signal.raise_signal(number)  # a second one does not disturb the clearing up
+            cleared.append(True)
+            raise SystemExit(130) from None
+
+    assert run_to_the_end(command) == 128 + number and cleared
+
+
+@pytest.mark.usefixtures("_own_handlers")
+def test_an_error_of_ours_is_not_hidden():
+    with pytest.raises(ZeroDivisionError):
+        run_to_the_end(lambda: 1 / 0)
+
+
+def test_a_full_disk_behind_standard_output_is_an_error():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*TRIFOLD, "domains"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: cannot write the result: No space left") and "Traceback" not in done.stderr
+
+
+def test_what_the_terminal_cannot_show_is_replaced():
+    environment = os.environ | {"PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run([*TRIFOLD, "train", "--help"], capture_output=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, b"") and b"?" in done.stdout
+
+
+def test_notes_that_are_no_text_are_refused(tmp_path):
+    (tmp_path / "notes").write_bytes(b"\xff\x00")
+    results = Path(__file__).parents[2] / "experiments" / "results"
+    words = ["table", str(results), "--format", "page", "--notes", str(tmp_path / "notes")]
+    done = subprocess.run([*TRIFOLD, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stderr.startswith("error: the file is not UTF-8 text")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_command_that_is_asked_to_end_takes_its_children_along(tmp_path, number, code):
+    write_problems(tmp_path / "pddl", "gripper", [30, 31], 0)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    environment = os.environ | {"TMPDIR": str(temporary), "TRIFOLD_CACHE": str(tmp_path / "cache")}
+    command = [*TRIFOLD, "label", str(tmp_path / "pddl"), "--workers", "2"]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while len(pids := children.read_text().split()) < 2:
+            time.sleep(0.02)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == code and "the same command goes on" in errors and "Traceback" not in errors
+    assert not any(Path("/proc", pid).exists() for pid in pids)
+    assert list(temporary.iterdir()) == [] and list((tmp_path / "cache").iterdir()) == []
