@@ -4,13 +4,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test results lint types clean
+.PHONY: demo test crash results lint types clean
 
 demo: .venv/installed
 	$(BIN)/python experiments/demo.py
 
 test: lint types
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
+
+crash: .venv/installed  # 200 kills at random moments: nothing lost, torn or left behind
+	$(BIN)/python tests/fuzz/crash.py --count 200
 
 results: .venv/installed  # docs/results.md from the records in experiments/
 	$(BIN)/trifold table experiments/results experiments/lama --format page --notes experiments/tried.md \
