@@ -27,7 +27,7 @@ def test_what_is_left_out_is_named(folder):
     report = run_bench(
         str(folder), MARKS, batches=[2], problem=small, device="cpu", max_states=50, seconds=0.0, say=said.append
     )
-    assert said[:2] == ["labelling", "left out gripper-03-00.pddl: the problem has more than 50 states"]
+    assert said[:2] == ["labelling", "left out gripper-03-00.pddl: state limit, the problem has more than 50 states"]
     assert list(report.sizes["labelled problems"]) == [small.name]
     lines = report.to_text().splitlines()
     assert any(line.startswith("training step, pymimir-rgnn: pymimir-rgnn ") for line in lines)
@@ -44,6 +44,7 @@ def test_bad_input_is_an_error(folder, tmp_path):
         ({"peer_python": folder / "domain.pddl"}, "does not run"),
         ({"planner": absent}, "no such file"),
         ({"max_states": 1}, "can be labelled"),
+        ({"timeout": 0.0}, "cannot be read: time limit"),
         ({"device": "abacus"}, "cannot use the device"),
     ):
         with pytest.raises(TrifoldError, match=message):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,13 +18,13 @@ from trifold.bench.policy_step import time_policy_step
 from trifold.bench.report import Report, Row
 from trifold.bench.stages import Bench, time_batching, time_encoding, time_labelling, time_training
 from trifold.bench.timing import conditions, use_threads
-from trifold.data import Dataset, dead_end_target
+from trifold.data import Dataset, LabelLimits, dead_end_target, label
 from trifold.encoders import TRIANGLE, encode_all
 from trifold.errors import TrifoldError
 from trifold.files import temporary_folder
 from trifold.model import Model, ModelConfig, choose_device
 from trifold.pddl import StateSpace, load_domain, load_problem
-from trifold.pddl.expansion import StateLimitError, UnsolvableError, expand
+from trifold.pddl.isolation import Limits, run_isolated
 from trifold.pddl.text import open_source
 from trifold.structures import Structures, concatenate
 
@@ -48,6 +49,7 @@ def run_bench(
     peer_python: Path | None = None,
     planner: Path | None = None,
     timeout: float = 300.0,
+    memory_gib: float | None = None,
     max_states: int = 100_000,
     seconds: float = 3.0,
     seed: int = 0,
@@ -59,7 +61,8 @@ def run_bench(
     problem      the large problem of the policy step; None is the largest test problem
     peer_python  an interpreter with pymimir-rgnn; None tries this one
     planner      a fast-downward.py; None tries that of up-fast-downward
-    timeout      seconds for its first plan
+    timeout      seconds to read or label a problem, and for the planner's first plan
+    memory_gib   to read or label a problem
     max_states   problems with more states are not labelled
     seconds      for about so long each row is measured
     """
@@ -71,11 +74,13 @@ def run_bench(
     bench = Bench(Machine(device, min(RATE_SECONDS, seconds)), seconds)
     with temporary_folder() as temporary:
         files = find_files(place, temporary, problem, seed)
+        check_problem(files.domain, files.large, Limits(timeout, memory_gib))
         domain = load_domain(files.domain)
         large = load_problem(domain, files.large)
 
         say("labelling")
-        labelled = label_problems(files.domain, files.training, max_states, say)
+        limits = LabelLimits(max_states, None, timeout, memory_gib)
+        labelled = label_problems(files.domain, files.training, limits, say)
         spaces = list(labelled.values())
         rows = time_labelling(bench, files.domain, list(labelled), spaces, max_states)
 
@@ -136,21 +141,49 @@ def run_bench(
         )
 
 
-def label_problems(
-    domain: Path, problems: Sequence[Path], max_states: int, say: Callable[[str], None]
-) -> dict[Path, StateSpace]:
-    """The state spaces of the problems that have one within the limit."""
-    spaces = {}
-    for path in problems:
-        try:
-            spaces[path] = expand(domain, path, max_states)
-        except (StateLimitError, UnsolvableError) as error:
-            say(f"left out {path.name}: {error.message}")
-    if not spaces:
+def bench_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """What runs in a child process: a whole benchmark, since what the engine does cannot be interrupted."""
+    place, config = job.pop("place"), ModelConfig.from_json(job.pop("config"))
+    paths = {name: Path(job.pop(name)) for name in ("problem", "peer_python", "planner") if job[name] is not None}
+    found = run_bench(place, config, say=lambda text: report({"say": text}), **job | paths)
+    return {"json": found.to_json(), "text": found.to_text()}
+
+
+def check_problem(domain: Path, problem: Path, limits: Limits) -> None:
+    """Read a problem within limits, so that it can be read without them; raises what is wrong with it."""
+    jobs = [{"domain": str(domain), "problem": str(problem)}]
+    (result,) = run_isolated("trifold.bench.run:read_job", jobs, workers=1, limits=limits)
+    if result.outcome == "error" and result.value:
+        raise TrifoldError(**result.value)
+    if result.outcome != "ok":
         raise TrifoldError(
-            "none of the training problems can be labelled", place=str(problems[0]), remedy="raise --max-states"
+            f"the problem cannot be read: {result.outcome}, {result.message}",
+            place=str(problem),
+            remedy="give a smaller --problem, or raise --timeout or --memory",
         )
-    return spaces
+
+
+def read_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """What runs in a child process: read a problem, which can take any time."""
+    load_problem(load_domain(Path(job["domain"])), Path(job["problem"]))
+    return {}
+
+
+def label_problems(
+    domain: Path, problems: Sequence[Path], limits: LabelLimits, say: Callable[[str], None]
+) -> dict[Path, StateSpace]:
+    """The state spaces of the problems that have one within the limits."""
+    labelled = label(domain, problems, limits=limits)
+    for item in labelled:
+        if item.space is None:
+            say(f"left out {item.path.name}: {item.outcome}, {item.message}")
+    if spaces := {item.path: item.space for item in labelled if item.space is not None}:
+        return spaces
+    raise TrifoldError(
+        f"none of the training problems can be labelled: {labelled[0].outcome}, {labelled[0].message}",
+        place=str(problems[0]),
+        remedy="raise --max-states, --timeout or --memory",
+    )
 
 
 def draw_states(spaces: Sequence[StateSpace], count: int, seed: int) -> tuple[Structures, Tensor]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json as json_format
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Annotated
 
 import typer
 
-from trifold.commands.options import Device, Json, MaxStates, Quiet, Seed
+from trifold.commands.options import Device, Json, MaxStates, Memory, Quiet, Seed
 from trifold.commands.train import EncoderName
+from trifold.errors import TrifoldError
+from trifold.files import sweep
+from trifold.memory import OutOfMemory
 
 
 def bench(
@@ -42,7 +46,10 @@ def bench(
         Path | None,
         typer.Option("--planner", help="A fast-downward.py; that of the package up-fast-downward if not given."),
     ] = None,
-    timeout: Annotated[float, typer.Option("--timeout", min=0.0, help="Seconds for LAMA's first plan.")] = 300.0,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0.0, help="Seconds to read or label a problem, and for LAMA's first plan.")
+    ] = 300.0,
+    memory: Memory = None,
     seconds: Annotated[float, typer.Option("--seconds", min=0.0, help="Measure each row for about so long.")] = 3.0,
     threads: Annotated[
         int | None, typer.Option("--threads", min=1, help="Threads on a CPU; torch's own choice if not given.")
@@ -60,26 +67,34 @@ def bench(
     expressive encoder needs gigabytes and a minute a step), the network by unsorted scatters, and LAMA's first plan for
     the whole problem in which the policy makes one step.
     """
-    from trifold.bench import run_bench
     from trifold.model import ModelConfig
+    from trifold.pddl.isolation import Limits, run_isolated
 
-    def say(text: str) -> None:
+    def say(_: int, event: dict[str, str]) -> None:
         if not quiet:
-            typer.echo(text, err=True)
+            typer.echo(event["say"], err=True)
 
-    report = run_bench(
-        place,
-        ModelConfig(encoder.value, t, dim, layers),
-        batches=batch,
-        problem=problem,
-        device=device,
-        threads=threads,
-        peer_python=peer_python,
-        planner=planner,
-        timeout=timeout,
-        max_states=max_states,
-        seconds=seconds,
-        seed=seed,
-        say=say,
-    )
-    typer.echo(json_format.dumps(report.to_json(), indent=2) if json else report.to_text())
+    job = {
+        "place": place,
+        "config": ModelConfig(encoder.value, t, dim, layers).to_json(),
+        "batches": batch,
+        "problem": problem and str(problem),
+        "device": device,
+        "threads": threads,
+        "peer_python": peer_python and str(peer_python),
+        "planner": planner and str(planner),
+        "timeout": timeout,
+        "memory_gib": memory,
+        "max_states": max_states,
+        "seconds": seconds,
+        "seed": seed,
+    }
+    try:
+        (result,) = run_isolated("trifold.bench.run:bench_job", [job], workers=1, limits=Limits(), on_event=say)
+    finally:
+        sweep(Path(gettempdir()))  # the child may have been killed
+    if result.outcome == "memory limit":
+        raise OutOfMemory(f"there is not enough memory: {result.message}", remedy="use smaller problems, or --batch")
+    if result.outcome != "ok" or result.value is None:
+        raise TrifoldError(**(result.value or {"message": f"the benchmark failed: {result.message}"}))
+    typer.echo(json_format.dumps(result.value["json"], indent=2) if json else result.value["text"])

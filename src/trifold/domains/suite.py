@@ -138,7 +138,7 @@ def write_texts(directory: Path, texts: Mapping[str, str]) -> None:
     contents = {directory / place: text.encode() for place, text in texts.items()}  # bytes: no machine's line ends
     folders = {path.parent for path in contents} - {directory}
     for path in sorted({*contents, *(path for folder in folders for path in folder.glob("*.pddl"))}):
-        if path.exists() and path.read_bytes() != contents.get(path):
+        if path.exists() and not (path.is_file() and path.read_bytes() == contents.get(path)):
             raise FileExistsError(errno.EEXIST, "another file is there", str(path))
     for path, content in contents.items():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -25,6 +25,9 @@ from trifold.planning import judge, parse_plan
 OPTIMAL, BEST_KNOWN, NO_PLAN, FAILED = "optimal", "best known", "no plan", "failed"
 """The kinds of reference: the shortest plan, a plan, none within the limits, and what is worth another try."""
 
+VERSION_SECONDS = 60
+"""The planner must say what it is within this time."""
+
 DOMAIN, PROBLEM, PLAN = "domain.pddl", "problem.pddl", "plan"
 
 # Each is quick where the others are not: on Miconic, on Gripper and on Blocks, in this order. The landmarks go without
@@ -81,7 +84,12 @@ def planner_version(planner: Path) -> str:
     if not planner.is_file():
         raise TrifoldError("there is no such file", place=str(planner), remedy="name a fast-downward.py")
     command = [sys.executable, str(planner), "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False, timeout=VERSION_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        raise TrifoldError(f"the planner does not say its version in {VERSION_SECONDS} s", place=str(planner)) from None
     if done.returncode or not done.stdout.strip():
         reason = (done.stderr.strip() or f"it exited with {done.returncode}").splitlines()[-1]
         raise TrifoldError(f"the planner does not run: {reason}", place=str(planner))
