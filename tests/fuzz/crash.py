@@ -92,7 +92,7 @@ def labelled(folder: Path) -> object:
 
 
 def generate(data: Path, folder: Path) -> list[str]:
-    return ["generate", "gripper", "--out", str(folder / "out"), "--count", "400"]
+    return ["generate", "gripper", "--out", str(folder / "out"), "--count", "60"]
 
 
 def generated(folder: Path) -> object:
@@ -333,11 +333,9 @@ def end_and_go_on(case: Case, rng: random.Random, kills: int) -> Counter[str]:
 
 def main(count: int, seed: int, names: Sequence[str] = tuple(COMMANDS), folder: Path | None = None) -> int:
     """End commands so often, print what came of it, and return the number of faults."""
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a job in the background ignores it, and so would children
-    import_module("trifold.training")  # so that what is forked has it
-
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it, as its children do
+    if {"train", "label"} & set(names):
+        import_module("trifold.training")  # so that what is forked has it
     rng, counts = random.Random(seed), {name: Counter[str]() for name in names}
     with tempfile.TemporaryDirectory() as temporary:
         bench, number = Bench(folder or Path(temporary)), 0

@@ -1,0 +1,18 @@
+"""A short run of `make crash`, which must find nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+def test_a_command_that_is_killed_and_run_again_loses_nothing():
+    script = Path(__file__).with_name("crash.py")
+    words = ["--count", "3", "--seed", "0", "--command", "generate"]
+    done = subprocess.run([sys.executable, str(script), *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].split()[:2] == ["all", "3"]
