@@ -7,8 +7,12 @@ import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
+from trifold import analysis
+from trifold.commands import app
 from trifold.domains import domain_text
+from trifold.memory import OutOfMemory
 
 TWO_TOWERS = """
 (define (problem two-towers) (:domain blocksworld-4ops) (:objects a b c d)
@@ -30,6 +34,15 @@ def expressivity(*words, code=0):
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done
+
+
+def test_too_little_memory_is_told_with_what_to_do(folder, monkeypatch):
+    def full(*arguments, **options):
+        raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate …")
+
+    monkeypatch.setattr(analysis, "compare_architectures", full)
+    error = CliRunner().invoke(app, ["expressivity", str(folder), "--quiet", "--workers", "1"]).exception
+    assert isinstance(error, OutOfMemory) and "--states" in str(error)
 
 
 def test_a_person_reads_what_is_ruled_out_and_why(folder):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import random
 import re
 import subprocess
@@ -240,6 +241,19 @@ def test_nothing_is_replaced(tmp_path: Path) -> None:
             write(name, other)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     write("gripper", {"train": more})
+
+
+def test_an_interrupt_leaves_no_half_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(path: Path, target: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Path, "replace", interrupt)
+        write_texts(tmp_path, {"domain.pddl": "any"})
+    assert list(tmp_path.iterdir()) == []
+    os.mkfifo(tmp_path / "domain.pddl")
+    with pytest.raises(FileExistsError):  # at once: nobody writes to the pipe
+        write_texts(tmp_path, {"domain.pddl": "any"})
 
 
 def test_the_manifest_of_another_selection_is_kept(tmp_path: Path) -> None:
