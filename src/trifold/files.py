@@ -35,8 +35,6 @@ REMEDIES = {
     errno.ENAMETOOLONG: "use a shorter name",
     errno.EACCES: "change its permissions or those of the folders above it, or use another place",
     errno.EPERM: "change its permissions or those of the folders above it, or use another place",
-    errno.ENOENT: "check the path",
-    errno.ENOTDIR: "check the path",
 }
 
 
@@ -52,7 +50,7 @@ def mendable(error: OSError, doing: str, place: Path | str | None = None) -> Tri
     return TrifoldError(
         f"cannot {doing}: {error.strerror or error}",
         place=None if named is None else os.fsdecode(named),
-        remedy=REMEDIES.get(error.errno or 0),
+        remedy=REMEDIES.get(error.errno or 0, "check the path" if named else None),
     )
 
 
