@@ -312,8 +312,9 @@ def end_and_go_on(case: Case, rng: random.Random, kills: int) -> Counter[str]:
             break
         counts.update(["kills", number.name])
         told = case.errors.read_text(errors="replace")
-        counts["traceback"] += "Traceback" in told
-        counts["failed"] += code not in (-number, 128 + number, 0)
+        if "Traceback" in told or code not in (-number, 128 + number, 0):
+            print(f"{case.place}: {number.name}, exit status {code}\n{told}", file=sys.stderr, flush=True)
+            counts.update(["traceback"] if "Traceback" in told else ["failed"])
         counts["alive"] += bool(case.survivors())
         counts["torn"] += bool(case.torn())
         counts["lost"] += not done <= (done := case.done())

@@ -14,7 +14,7 @@ from trifold.errors import TrifoldError
 from trifold.files import mendable
 from trifold.memory import OutOfMemory, lacks_memory
 
-ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What asks a process to end: it does so as after Ctrl-C, so that no child and no temporary file is left."""
 
 
@@ -22,12 +22,17 @@ def run_to_the_end(command: Callable[[], object]) -> int:
     """Run a command that may raise anything, say what a user can mend, and return the exit code."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # what a terminal cannot show is a question mark, and no error
-    asked = _end_when_asked()
+    asked: list[int] = []
     try:
+        _end_when_asked(asked)
         code = _run(command)
     except KeyboardInterrupt:
         _say("interrupted")
         code = 128 + signal.SIGINT
+    except Exception:
+        if not asked:
+            raise
+        _say("interrupted")  # a library may make another error of an interrupt
     return 128 + asked[0] if asked else code
 
 
@@ -57,19 +62,18 @@ def _run(command: Callable[[], object]) -> int:
     return 0
 
 
-def _end_when_asked() -> list[int]:
-    """Let the signals that end a process raise what Ctrl-C raises; the list returned then holds the signal."""
-    asked: list[int] = []
+def _end_when_asked(asked: list[int]) -> None:
+    """Let the signals that end a process raise what Ctrl-C raises, and note which it was."""
 
     def end(number: int, frame: FrameType | None) -> None:
         asked.append(number)
-        signal.signal(number, signal.SIG_IGN)  # it is ending: a second one would disturb the clearing up
+        if number != signal.SIGINT:
+            signal.signal(number, signal.SIG_IGN)  # it is ending: a second one would disturb the clearing up
         raise KeyboardInterrupt
 
     for number in ENDING_SIGNALS:
-        if signal.getsignal(number) is signal.SIG_DFL:  # else nohup, or a caller, wants it otherwise
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):  # else nohup or a caller wants it
             signal.signal(number, end)
-    return asked
 
 
 def _say(text: str) -> None:
