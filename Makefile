@@ -1,10 +1,11 @@
-# Two commands do everything: `make demo` shows what Trifold does, `make test` checks it.
-# Both build their own environment in .venv from the locked versions in constraints.txt.
+# Two commands do everything: `make demo` shows what Trifold does, `make test` checks it. `make fuzz` goes on checking for
+# as long as it is told to: `make fuzz MINUTES=60 SEED=1`, or so many inputs of each kind: `make fuzz COUNT=5000`.
+# They build their own environment in .venv from the locked versions in constraints.txt.
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test crash results lint types clean
+.PHONY: demo test fuzz crash results lint types clean
 
 demo: .venv/installed
 	$(BIN)/python experiments/demo.py
@@ -12,8 +13,14 @@ demo: .venv/installed
 test: lint types
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
+MINUTES ?= 10
+SEED ?= 0
+fuzz: .venv/installed
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED) --findings build/fuzz \
+	  $(if $(COUNT),--count $(COUNT),--minutes $(MINUTES)) $(if $(CORPUS),--corpus $(CORPUS))
+
 crash: .venv/installed  # 200 kills at random moments: nothing lost, torn or left behind
-	$(BIN)/python tests/fuzz/crash.py --count 200
+	PYTHONPATH=tests $(BIN)/python -m fuzz.crash --count 200 --seed $(SEED)
 
 results: .venv/installed  # docs/results.md from the records in experiments/
 	$(BIN)/trifold table experiments/results experiments/lama --format page --notes experiments/tried.md \
