@@ -133,18 +133,24 @@ def classify(ended: Ended) -> tuple[str, str]:
 
 def find_lie(case: Case, ended: Ended, folder: Path) -> str | None:
     """What a command said that is not so; "unjudged" if it cannot be found out in time."""
-    domain, problem = (content.decode("utf-8-sig") for content in (case.domain, case.problem))
+    labels: dict[str, Any] | None = None
+    plan: list[str] | None = None
     match case.command:
         case "label":
-            return _false_labels(json.loads(ended.output)[0], domain, problem)
+            labels = json.loads(ended.output)[0]
         case "solve":
             answer = json.loads(ended.output)
-            return plan_failure(domain, problem, answer["actions"]) if answer["outcome"] == "solved" else None
+            plan = answer["actions"] if answer["outcome"] == "solved" else None
         case "evaluate":
-            for plan in (folder / "plans").glob("*.plan"):
-                actions = [line for line in plan.read_text(encoding="utf-8").splitlines() if line.startswith("(")]
-                return plan_failure(domain, problem, actions)
-    return None
+            for file in (folder / "plans").glob("*.plan"):
+                plan = [line for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("(")]
+    try:
+        texts = [content.decode("utf-8-sig") for content in (case.domain, case.problem)]
+    except UnicodeDecodeError:
+        return "a file was believed that is not UTF-8" if plan is not None or (labels or {}).get("labelled") else None
+    if labels is not None:
+        return _false_labels(labels, *texts)
+    return None if plan is None else plan_failure(*texts, plan)
 
 
 def _false_labels(summary: dict[str, Any], domain: str, problem: str) -> str | None:

@@ -142,7 +142,7 @@ def some_types(rng: random.Random, words: Vocabulary) -> Types:
 
 
 def variables(rng: random.Random, words: Vocabulary, letter: str, counts: Sequence[int]) -> Terms:
-    """Variables with types; the numbers start at 0 or 1, so that a quantifier may hide a variable of one around it."""
+    """Variables with types; the numbers start at 0 or 1, so that a quantifier may hide what is around it."""
     first = rng.choice([0, 0, 1])
     return {f"?{letter}{first + number}": some_types(rng, words) for number in range(rng.choice(counts))}
 
@@ -188,7 +188,7 @@ def formula(rng: random.Random, words: Vocabulary, terms: Terms, depth: int, bel
         case "imply":
             premise = formula(rng, words, terms, depth - 1, opposite)
             return expression("imply", premise, formula(rng, words, terms, depth - 1, below))
-    bound = variables(rng, words, "v", [1, 1, 2])
+    bound = variables(rng, words, rng.choice("vvvx"), [1, 1, 2])
     return expression(kind, f"({typed(bound)})", formula(rng, words, terms | bound, depth - 1, below))
 
 
@@ -199,7 +199,7 @@ def effect(rng: random.Random, words: Vocabulary, terms: Terms, depth: int) -> s
     if kind == "when":
         return expression("when", formula(rng, words, terms, 2), effect(rng, words, terms, 0))
     if kind == "universal":
-        bound = variables(rng, words, "u", [1])
+        bound = variables(rng, words, rng.choice("uuux"), [1])
         return expression("forall", f"({typed(bound)})", effect(rng, words, terms | bound, depth - 1))
     found = atom(rng, words, terms, words.fluent)
     if found is None:
