@@ -35,6 +35,9 @@ LARGEST_FILE = 20_000
 RAW = re.compile(r"N\d+boost|boost::|std::|_Z\w{6}|<<-- Here|nanobind|spirit")
 """What errors to users must not show."""
 
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What the naive judge raises over texts that break the rules of PDDL."""
+
 LIMITS = ["--timeout", f"{TIMEOUT:g}", "--memory", "4", "--workers", "1"]
 SEARCH = ["--max-states", str(MAX_STATES), *LIMITS]
 POLICY = ["--max-steps", "25", "--device", "cpu", "--timeout", f"{TIMEOUT:g}", "--memory", "6"]
@@ -179,26 +182,27 @@ def _disagreement(truth: Truth, domain: str, problem: str) -> str | None:
     """Whether the naive judge sees another state space; it cannot read all, and not all in time."""
     try:
         other = explore(NaiveTask(domain, problem), MAX_STATES, seconds=3.0)
-    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
+    except UNREADABLE:
         return None
     return None if other is None or other == truth else "the naive judge sees another state space"
 
 
 def plan_failure(domain: str, problem: str, actions: Sequence[str]) -> str | None:
     """Why a plan is none, by both judges."""
-    task = Executor.load(domain, problem)
-    naive = NaiveTask(domain, problem)
-    state, other = task.initial, naive.initial
+    spelt = [f"({' '.join(action[1:-1].split())})" for action in actions]
+    try:
+        return _failure(Executor.load(domain, problem), spelt) or _failure(NaiveTask(domain, problem), spelt)
+    except UNREADABLE:
+        return None
+
+
+def _failure(task: Executor | NaiveTask, actions: Sequence[str]) -> str | None:
+    state = task.initial
     for action in actions:
-        spelt = f"({' '.join(action[1:-1].split())})"
-        if not task.is_applicable(state, spelt):
-            return f"{spelt} is not applicable"
-        if not naive.is_applicable(other, spelt):
-            return f"{spelt} is not applicable to the naive judge"
-        state, other = task.apply(state, spelt), naive.apply(other, spelt)
-    if not task.is_goal(state) or not naive.is_goal(other):
-        return "the plan does not reach the goal"
-    return None
+        if not task.is_applicable(state, action):
+            return f"{action} is not applicable"
+        state = task.apply(state, action)
+    return None if task.is_goal(state) else "the plan does not reach the goal"
 
 
 def run(
