@@ -92,3 +92,8 @@ def test_derived_atoms_are_the_least_fixed_point_stratum_by_stratum() -> None:
 def test_goals_have_negated_literals_and_constants() -> None:
     found = task("(:action go :parameters () :effect (r))", "(p k)", "(and (p k) (not (r)))")
     assert found.is_goal(found.initial) and not found.is_goal(found.apply(found.initial, "(go)"))
+
+
+def test_what_holds_of_everything_is_known_before_its_negation() -> None:
+    found = task("(:derived (e ?x) (and)) (:derived (p ?x) (not (forall (?y) (e ?y))))")
+    assert found.closure(frozenset()) == {("e", name) for name in ("a1", "a2", "b1", "c1", "k")}

@@ -41,6 +41,7 @@ class Executor:
         self.actions = {action.name: action for action in domain.actions}
         self._above = {name: frozenset(domain.types_above(types)) for name, types in problem.objects.items()}
         self._members: dict[tuple[str, ...], dict[str, None]] = {}
+        self._closed: tuple[Facts | None, Facts] = (None, frozenset())
         self._indexed: tuple[Facts, dict[str, list[Fact]]] = (frozenset(), defaultdict(list))
         self.initial: Facts = frozenset((literal.predicate, *literal.arguments) for literal in problem.initial)
 
@@ -86,6 +87,8 @@ class Executor:
 
     def closure(self, state: Facts) -> Facts:
         """The state with its derived atoms: the least fixed point of the rules, stratum by stratum."""
+        if self._closed[0] is state:
+            return self._closed[1]
         facts = state
         for rules in self._strata:
             while True:
@@ -97,6 +100,7 @@ class Executor:
                 if new <= facts:
                     break
                 facts |= new
+        self._closed = state, facts  # the last one is often asked for again
         return facts
 
     @cached_property
@@ -108,8 +112,9 @@ class Executor:
             for predicate, positive in occurrences(rule.condition)
         ]
         strata = stratify(dependencies, self.domain.derived, self.domain.name)
-        levels = sorted({strata.get(rule.predicate, 0) for rule in derivations})
-        return [[rule for rule in derivations if strata.get(rule.predicate, 0) == level] for level in levels]
+        return [
+            [rule for rule in derivations if strata[rule.predicate] == level] for level in sorted(set(strata.values()))
+        ]
 
     def _bind(self, text: str) -> tuple[Action, dict[str, str]] | None:
         """The action of a text such as ``(stack a b)``, and what its parameters stand for."""

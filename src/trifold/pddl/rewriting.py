@@ -45,7 +45,7 @@ def write_domain(domain: DomainDescription) -> str:
     actions = [text for action in domain.actions for text in rewriting.write_action(action)]
     rules = [text for derivation in domain.derivations for text in rewriting.write_derivation(derivation)]
     rules += rewriting.invented_rules
-    stratify(rewriting.dependencies, domain.derived, domain.name)
+    stratify(rewriting.dependencies, domain.derived, domain.name, rewriting.invented)
     predicates = [
         f"({name} {rewriting.parameters(Variable(f'?x{i}', kinds) for i, kinds in enumerate(parameters))})"
         for name, parameters in domain.predicates.items()
@@ -59,7 +59,7 @@ def write_domain(domain: DomainDescription) -> str:
             f"(:requirements {REQUIREMENTS} {':derived-predicates' if rules else ''})",
             f"(:types {' '.join(types)})",
             f"(:constants {' '.join(constants)})",
-            f"(:predicates {' '.join([*predicates, *rewriting.invented_predicates])})",
+            f"(:predicates {' '.join([*predicates, *rewriting.invented.values()])})",
             *rules,
             *actions,
             ")",
@@ -87,11 +87,11 @@ def write_problem(domain: DomainDescription, problem: ProblemDescription) -> str
 
 @dataclass
 class _Rewriting:
-    """What is invented on the way: types for ``either``, predicates and their rules."""
+    """What is invented on the way: types for ``either``, predicates with their declarations, and their rules."""
 
     domain: DomainDescription
     supertypes: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    invented_predicates: list[str] = field(default_factory=list)
+    invented: dict[str, str] = field(default_factory=dict)
     invented_rules: list[str] = field(default_factory=list)
     dependencies: list[tuple[str, str, bool]] = field(default_factory=list)
 
@@ -165,7 +165,7 @@ class _Rewriting:
         """An invented atom over the formula's free variables that holds where one of the bodies does."""
         name = self.names.take("invented")
         variables = [scope[variable] for variable in sorted(free_variables(formula))]
-        self.invented_predicates.append(f"({name} {self.parameters(variables)})")
+        self.invented[name] = f"({name} {self.parameters(variables)})"
         self.invented_rules += self._rules(name, variables, bodies)
         return Atom(name, tuple(variable.name for variable in variables))
 

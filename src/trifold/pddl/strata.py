@@ -11,21 +11,24 @@ MAX_STRATA = 100
 """More are taken for a predicate that depends on its own negation, and would need infinitely many."""
 
 
-def stratify(dependencies: Iterable[tuple[str, str, bool]], derived: Collection[str], domain: str) -> dict[str, int]:
+def stratify(
+    dependencies: Iterable[tuple[str, str, bool]], derived: Collection[str], domain: str, invented: Iterable[str] = ()
+) -> dict[str, int]:
     """The stratum of each derived predicate, or an error if one depends on its own negation.
 
     dependencies  (predicate, another that a rule of it asks for, whether positively)
-    derived       the predicates of the text, for the error
+    derived       the derived predicates of the domain
     domain        its name, for the error
+    invented      derived predicates that the error does not name
 
-    >>> stratify([("above", "on", True), ("above", "above", True), ("free", "above", False)], {}, "blocks")
+    >>> stratify([("above", "on", True), ("above", "above", True), ("free", "above", False)], ["above", "free"], "d")
     {'above': 0, 'free': 1}
     """
+    strata = dict.fromkeys([*derived, *invented], 0)
     needed_by: dict[str, set[tuple[str, bool]]] = defaultdict(set)
-    strata: dict[str, int] = {}
     for predicate, other, positive in dependencies:
-        needed_by[other].add((predicate, positive))
-        strata[predicate] = 0
+        if other in strata:
+            needed_by[other].add((predicate, positive))
     pending = list(strata)
     while pending:
         other = pending.pop()
@@ -35,7 +38,7 @@ def stratify(dependencies: Iterable[tuple[str, str, bool]], derived: Collection[
                 strata[predicate] = least
                 pending.append(predicate)
             if least > MAX_STRATA:
-                names = sorted(name for name, stratum in strata.items() if stratum >= least - 2 and name in derived)
+                names = sorted(name for name in derived if strata[name] >= least - 2)
                 raise TrifoldError(
                     f"a derived predicate depends on its own negation, or a forall over itself: {', '.join(names)}",
                     place=f"the domain {domain}",
