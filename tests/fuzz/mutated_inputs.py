@@ -127,11 +127,13 @@ def classify(ended: Ended) -> tuple[str, str]:
         return "ok", ""
     if ended.code == 2 and (error := re.search(r"^error: (.*)$", ended.errors, re.MULTILINE)):
         return "refused", error[1]
-    if ended.code == 2 and "bad input" in said:
-        return "refused", next(line for line in said.splitlines() if "bad input" in line)
-    return (
-        ("named", f"exit code {ended.code}") if 2 < ended.code < 10 else ("unknown", f"exit code {ended.code}: {last}")
-    )
+    for words in ("bad input", "input error"):  # of evaluate, and of label
+        if ended.code == 2 and words in said:
+            return "refused", next(line for line in said.splitlines() if words in line)
+    is_unsolvable = ended.code == 2 and "unsolvable" in said  # which label says, and is judged
+    if is_unsolvable or 2 < ended.code <= 10:
+        return "named", f"exit code {ended.code}"
+    return "unknown", f"exit code {ended.code}: {last}"
 
 
 def find_lie(case: Case, ended: Ended, folder: Path) -> str | None:

@@ -122,7 +122,7 @@ def test_the_domain_is_text_and_never_a_path(write, domain):
 def test_a_pipe_a_device_and_a_folder_are_no_model_files(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", "/dev/zero", tmp_path):
-        with pytest.raises(TrifoldError, match="a folder, a pipe or a device"):
+        with pytest.raises(TrifoldError, match=r"not a regular file|Is a directory"):
             Model.load(path)
 
 
