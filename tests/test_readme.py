@@ -63,3 +63,9 @@ def test_the_public_names_exist():
     assert all(hasattr(trifold, name) for name in trifold.__all__)
     with pytest.raises(AttributeError):
         _ = trifold.unheard_of  # type: ignore[attr-defined]
+
+
+def test_every_test_that_holds_a_promise_is_there():
+    named = re.findall(r"`(tests/[\w/.]+)`", README)
+    assert len(named) > 10
+    assert [name for name in named if not (ROOT / name).exists()] == []

@@ -113,6 +113,14 @@ def test_a_predicate_may_be_the_only_one_that_takes_several_types() -> None:
     assert assert_alike(domain, "(define (problem x) (:domain d) (:objects o - a) (:init (p o)) (:goal (g)))") == 2
 
 
+def test_types_and_definitions_may_have_names_that_pymimir_would_not_take() -> None:
+    domain = """(define (domain 1.d) (:types number a - object) (:predicates (p ?x) (a ?x) (g))
+      (:action go :parameters (?x - (either number a)) :precondition (and (a ?x) (not (p ?x))) :effect (p ?x))
+      (:action end :parameters (?x - number) :precondition (p ?x) :effect (g)))"""
+    text = "(define (problem 2#q) (:domain 1.d) (:objects o - number u v - a w) (:init (a o) (a u) (a w)) (:goal (g)))"
+    assert assert_alike(domain, text) == 6
+
+
 def test_what_is_invented_gets_names_that_nothing_else_has() -> None:
     domain = EITHER.replace("(g))", "(g) (invented) (either-type) (a))", 1)
     text = "(define (problem x) (:domain d) (:objects o - a u v - d w - c t - e) (:init (m w) (a)) (:goal (g)))"

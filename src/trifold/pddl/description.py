@@ -22,8 +22,8 @@ from trifold.pddl.syntax import (
 )
 from trifold.pddl.text import Expression, Source
 
-ROOT_TYPES = frozenset({"object", "number"})
-"""Types that are no relations: every object has the first, and the second is pymimir's own."""
+ROOT = "object"
+"""The type of every object, which is no relation."""
 
 REQUIREMENTS = frozenset(
     f":{name}"
@@ -76,8 +76,8 @@ class DomainDescription:
 
     @cached_property
     def types(self) -> frozenset[str]:
-        """All types, the roots among them."""
-        return ROOT_TYPES.union(self.supertypes, *self.supertypes.values())
+        """All types."""
+        return frozenset({ROOT}).union(self.supertypes, *self.supertypes.values())
 
     @cached_property
     def derived(self) -> frozenset[str]:
@@ -86,7 +86,7 @@ class DomainDescription:
 
     def types_above(self, types: Sequence[str]) -> set[str]:
         """These types and all above them, up to ``object``."""
-        found, pending = {"object"}, list(types)
+        found, pending = {ROOT}, list(types)
         while pending:
             name = pending.pop()
             if name not in found:
@@ -97,7 +97,7 @@ class DomainDescription:
     @cached_property
     def type_relations(self) -> dict[str, str]:
         """Type → its relation; they differ only where a predicate has the type's name."""
-        names = sorted(self.types - ROOT_TYPES)
+        names = sorted(self.types - {ROOT})
         return {name: f"{name}@type" if name in self.predicates else name for name in names}
 
     @cached_property
@@ -142,13 +142,13 @@ def describe_domain(source: Source) -> DomainDescription:
                     remedy=f"leave it out; supported are {' '.join(sorted(REQUIREMENTS))}",
                 )
     supertypes = _read_types(define, source)
-    types = ROOT_TYPES.union(supertypes, *supertypes.values())
+    types = frozenset({ROOT}).union(supertypes, *supertypes.values())
     constants = _read_objects(define, ":constants", types, source)
     predicates = _read_predicates(define, types, source)
     derived = frozenset(section.items[1].head for section in define.find(":derived") if len(section.items) > 1)
     scope = Scope(source, predicates, types, constants, derived)
     notes = ("costs are ignored: plans are counted in steps",) if any(define.find(":functions")) else ()
-    name = check_name(definition_name(define), define.items[1], source)
+    name = definition_name(define)
     actions, derivations = read_actions(define, scope), read_derivations(define, scope)
     return DomainDescription(name, supertypes, constants, predicates, actions, derivations, notes)
 
@@ -159,9 +159,9 @@ def _read_types(define: Expression, source: Source) -> dict[str, tuple[str, ...]
     for name, above, entry in typed_list(define, ":types", source):
         for kind in (name, *above):
             check_name(kind, entry, source)
-        if name not in ROOT_TYPES:
+        if name != ROOT:
             supertypes[name] = tuple(dict.fromkeys((*supertypes.get(name, ()), *above)))
-        elif set(above) - {"object"}:
+        elif set(above) - {ROOT}:
             raise _declaration_error(source, entry, f"nothing is above the type {name}")
     try:
         TopologicalSorter(supertypes).prepare()
@@ -224,7 +224,6 @@ def describe_problem(source: Source, domain: DomainDescription) -> ProblemDescri
     """Read a problem's declarations and check them against its domain."""
     define = parse_definition(source, "problem")
     check_sections(define, source, PROBLEM_SECTIONS)
-    name = check_name(definition_name(define), define.items[1], source)
     for section in define.find(":domain"):
         named = str(section.items[1]) if len(section.items) > 1 else ""
         if named != domain.name:
@@ -268,7 +267,9 @@ def describe_problem(source: Source, domain: DomainDescription) -> ProblemDescri
         raise TrifoldError(
             "the problem has no goal", place=source.place(line), remedy="add (:goal (and …)) with at least one atom"
         )
-    return ProblemDescription(name, objects, tuple(dict.fromkeys(initial)), tuple(dict.fromkeys(goal)), domain.notes)
+    return ProblemDescription(
+        definition_name(define), objects, tuple(dict.fromkeys(initial)), tuple(dict.fromkeys(goal)), domain.notes
+    )
 
 
 def goal_literals(
@@ -319,7 +320,7 @@ def check_atom(
             raise TrifoldError(
                 f"the object {name} is not declared", place=place, remedy="declare it in (:objects …), or mend its name"
             )
-        if not domain.types_above(objects[name]) & set(types or ("object",)):
+        if not domain.types_above(objects[name]) & set(types or (ROOT,)):
             raise TrifoldError(
                 f"the object {name} is of type {' or '.join(objects[name])}, not {' or '.join(types)}",
                 place=place,

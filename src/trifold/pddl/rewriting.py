@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import chain, product
 
 from trifold.errors import TrifoldError
-from trifold.pddl.description import ROOT_TYPES, DomainDescription, ProblemDescription
+from trifold.pddl.description import ROOT, DomainDescription, ProblemDescription
 from trifold.pddl.formulas import And, Atom, Exists, ForAll, Formula, Names, Not, Or, Variable, free_variables
 from trifold.pddl.rules import Action, Derivation, Effect
 from trifold.pddl.strata import stratify
@@ -55,7 +55,7 @@ def write_domain(domain: DomainDescription) -> str:
     types = [f"{name} - {_either(above)}" for name, above in sorted(rewriting.supertypes.items())]
     return "\n".join(
         [
-            f"(define (domain {domain.name})",
+            "(define (domain rewritten)",  # any word may be a name, and pymimir takes fewer
             f"(:requirements {REQUIREMENTS} {':derived-predicates' if rules else ''})",
             f"(:types {' '.join(types)})",
             f"(:constants {' '.join(constants)})",
@@ -77,7 +77,7 @@ def write_problem(domain: DomainDescription, problem: ProblemDescription) -> str
     )
     return "\n".join(
         [
-            f"(define (problem {problem.name}) (:domain {domain.name})",
+            "(define (problem rewritten) (:domain rewritten)",
             f"(:objects {' '.join(objects)})",
             f"(:init {' '.join(map(str, problem.initial))})",
             f"(:goal (and {' '.join(map(str, problem.goal))})))",
@@ -98,12 +98,12 @@ class _Rewriting:
     def __post_init__(self) -> None:
         self.names = Names([*self.domain.predicates, *self.domain.types])
         self.literals = 0
-        clashes = sorted((self.domain.types & self.domain.predicates.keys()) - ROOT_TYPES)
-        # pymimir takes a type for a predicate of its name.
-        self.renamed = {kind: self.names.take(f"{kind}-type") for kind in clashes}
+        # pymimir takes a type for a predicate of its name, and number is a type of its own.
+        clashes = self.domain.types & {*self.domain.predicates, "number"}
+        self.renamed = {kind: self.names.take(f"{kind}-type") for kind in sorted(clashes - {ROOT})}
         self.either: dict[frozenset[str], str] = {}
-        for kind in sorted(self.domain.types - ROOT_TYPES):
-            above = self.domain.supertypes.get(kind, ("object",))
+        for kind in sorted(self.domain.types - {ROOT}):
+            above = self.domain.supertypes.get(kind, (ROOT,))
             self.supertypes[self.type_name(kind)] = tuple(map(self.type_name, above))
 
     def type_name(self, kind: str) -> str:
@@ -115,11 +115,11 @@ class _Rewriting:
 
     def _one_type(self, types: tuple[str, ...]) -> str:
         kinds = frozenset(map(self.type_name, types))
-        if "object" in kinds or len(kinds) == 1:
-            return "object" if "object" in kinds else next(iter(kinds))
+        if ROOT in kinds or len(kinds) == 1:
+            return ROOT if ROOT in kinds else next(iter(kinds))
         if kinds not in self.either:
             self.either[kinds] = above = self.names.take("either-type")
-            self.supertypes[above] = ("object",)
+            self.supertypes[above] = (ROOT,)
             for kind in kinds:
                 self.supertypes[kind] = (*self.supertypes[kind], above)
         return self.either[kinds]
