@@ -167,8 +167,23 @@ def test_a_derived_predicate_that_depends_on_its_negation_is_refused(rule: str) 
         load_domain(f"{HEAD} (:derived (d) {rule}) {FLIPS})")
 
 
-def plan_length_by_pymimir(name: str) -> int:
-    """The length of a shortest plan where pymimir reads the files as they are."""
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "(:derived (d) (p)) (:derived (e ?y) (not (d))) (:derived (e ?y) (d))",
+        "(:derived (d) (p)) (:derived (e ?y) (or (not (d)) (and (d) (q))))",
+        "(:derived (d) (or (d) (p))) (:derived (e ?y) (or (not (d)) (d)))",
+        "(:derived (e ?y) (or (d) (and (not (d)) (or (f ?y) (q))))) (:derived (f ?y) (e ?y)) (:derived (d) (p))",
+        "(:derived (e ?y - a) (p)) (:derived (e ?y - b) (q)) (:derived (f ?y) (exists (?z) (and (e ?z) (not (e ?y)))))",
+    ],
+)
+def test_a_derived_predicate_may_need_another_and_its_negation(rules: str) -> None:
+    domain = f"(define (domain d) (:types a b) (:predicates (p) (q) (r) (s) (d) (e ?y) (f ?y)) {FLIPS} {rules})"
+    assert assert_alike(domain, "(define (problem x) (:domain d) (:objects o - a u - b) (:init) (:goal (p)))") == 16
+
+
+def plan_length_by_pymimir(name: str) -> int | None:
+    """The length of a shortest plan, if there is one, where pymimir reads the files as they are."""
     texts = [(UPSTREAM / f"{name}-{kind}.pddl").read_text() for kind in ("domain", "problem")]
     engine = Engine(create_context(*texts))
     level, seen = [engine.repository.get_or_create_initial_state()[0]], {0}
@@ -182,11 +197,11 @@ def plan_length_by_pymimir(name: str) -> int:
                 new[successor.get_index()] = successor
         level = [state for index, state in new.items() if index not in seen]
         seen |= new.keys()
-    raise AssertionError("there is no plan")
+    return None
 
 
-@pytest.mark.parametrize(("name", "wrong", "right"), [("disjunctions", 2, 3), ("either", 1, 3)])
-def test_pymimir_alone_gets_two_things_wrong_that_are_right_here(name: str, wrong: int, right: int) -> None:
+@pytest.mark.parametrize(("name", "wrong", "right"), [("disjunctions", 2, 3), ("either", 1, 3), ("strata", None, 1)])
+def test_pymimir_alone_gets_things_wrong_that_are_right_here(name: str, wrong: int | None, right: int) -> None:
     """When the first half fails, pymimir has mended its bug: see upstream/README.md."""
     assert plan_length_by_pymimir(name) == wrong
     space = expand(UPSTREAM / f"{name}-domain.pddl", UPSTREAM / f"{name}-problem.pddl", 1000)

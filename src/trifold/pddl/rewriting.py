@@ -1,20 +1,24 @@
 """Rewriting: a domain and a problem in the form that pymimir translates rightly.
 
-pymimir 0.13 mistranslates conjunctions of disjunctions, and reads ``(either a b)`` of a variable as both. What it gets
-is therefore written anew from what was read: conditions are conjunctions of literals under one ``exists``, and
+pymimir 0.13 mistranslates conjunctions of disjunctions, reads ``(either a b)`` of a variable as both, and forgets that
+a derived predicate needs the negation of another if a later rule needs that other itself. What it gets is therefore
+written anew from what was read: conditions are conjunctions of literals under one ``exists``, and
 
 - a disjunction makes several actions of one name, several effects, or several rules of a derived predicate;
 - where that would be too many, and for ``forall``, a predicate is invented and derived: ∀x φ is ¬q with q ← ∃x ¬φ;
-- ``(either a b)`` of a variable becomes a type above a and b.
+- ``(either a b)`` of a variable becomes a type above a and b;
+- a derived predicate that needs both q and ¬q gets another name for the latter: q′ ← q.
 
 States never show what is invented here: see ``AtomIndex``.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, product
+from typing import NamedTuple
 
 from trifold.errors import TrifoldError
 from trifold.pddl.description import ROOT, DomainDescription, ProblemDescription
@@ -39,13 +43,21 @@ class Conjunction:
     literals: tuple[tuple[Atom, bool], ...] = ()
 
 
+class Rule(NamedTuple):
+    """The predicate is true of what the parameters stand for where the body holds."""
+
+    predicate: str
+    parameters: tuple[Variable, ...]
+    body: Conjunction
+
+
 def write_domain(domain: DomainDescription) -> str:
     """The domain as pymimir takes it; rules that it cannot have are refused."""
     rewriting = _Rewriting(domain)
     actions = [text for action in domain.actions for text in rewriting.write_action(action)]
-    rules = [text for derivation in domain.derivations for text in rewriting.write_derivation(derivation)]
-    rules += rewriting.invented_rules
-    stratify(rewriting.dependencies, domain.derived, domain.name, rewriting.invented)
+    for derivation in domain.derivations:
+        rewriting.add_rules(derivation)
+    rules = rewriting.write_rules()
     predicates = [
         f"({name} {rewriting.parameters(Variable(f'?x{i}', kinds) for i, kinds in enumerate(parameters))})"
         for name, parameters in domain.predicates.items()
@@ -87,13 +99,12 @@ def write_problem(domain: DomainDescription, problem: ProblemDescription) -> str
 
 @dataclass
 class _Rewriting:
-    """What is invented on the way: types for ``either``, predicates with their declarations, and their rules."""
+    """What is invented on the way: types for ``either``, predicates with their declarations, and rules."""
 
     domain: DomainDescription
     supertypes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     invented: dict[str, str] = field(default_factory=dict)
-    invented_rules: list[str] = field(default_factory=list)
-    dependencies: list[tuple[str, str, bool]] = field(default_factory=list)
+    rules: list[Rule] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.names = Names([*self.domain.predicates, *self.domain.types])
@@ -145,28 +156,63 @@ class _Rewriting:
                 text = f"(forall ({self.parameters(variables)}) {text})"
             yield text
 
-    def write_derivation(self, derivation: Derivation) -> list[str]:
+    def add_rules(self, derivation: Derivation) -> None:
         """A rule for each disjunct of the condition."""
         scope = {variable.name: variable for variable in derivation.parameters}
-        return self._rules(
-            derivation.predicate, derivation.parameters, self.disjuncts(derivation.condition, scope, True)
+        for body in self.disjuncts(derivation.condition, scope, True):
+            self.rules.append(Rule(derivation.predicate, derivation.parameters, body))
+
+    def write_rules(self) -> list[str]:
+        """All rules; one of a predicate that depends on its own negation is refused."""
+        self._name_negations()
+        dependencies = (
+            (rule.predicate, atom.predicate, sign) for rule in self.rules for atom, sign in rule.body.literals
         )
+        stratify(dependencies, self.domain.derived, self.domain.name, self.invented)
+        return [
+            f"(:derived ({rule.predicate} {self.parameters(rule.parameters)}) {self.write_condition(rule.body)})"
+            for rule in self.rules
+        ]
+
+    def _name_negations(self) -> None:
+        """Where a predicate needs both q and ¬q of a derived q, let it need ¬q′ instead of ¬q, with q′ ← q."""
+        derived = {rule.predicate for rule in self.rules}
+        needed: dict[str, set[str]] = defaultdict(set)
+        for rule in self.rules:
+            needed[rule.predicate] |= {atom.predicate for atom, sign in rule.body.literals if sign}
+        other_names: dict[str, str] = {}
+
+        def renamed(atom: Atom) -> Atom:
+            if atom.predicate not in other_names:
+                variables = tuple(Variable(f"?x{i}", (ROOT,)) for i in range(len(atom.terms)))
+                other_names[atom.predicate] = self._declare(variables)
+                same = Atom(atom.predicate, tuple(variable.name for variable in variables))
+                self.rules.append(Rule(other_names[atom.predicate], variables, Conjunction((), ((same, True),))))
+            return Atom(other_names[atom.predicate], atom.terms)
+
+        for i, rule in enumerate(self.rules):
+            both = needed[rule.predicate] & derived
+            literals = (
+                (renamed(atom) if not sign and atom.predicate in both else atom, sign)
+                for atom, sign in rule.body.literals
+            )
+            self.rules[i] = rule._replace(body=replace(rule.body, literals=tuple(literals)))
 
     def write_condition(self, condition: Conjunction) -> str:
         text = _conjunction(condition)
         return f"(exists ({self.parameters(condition.variables)}) {text})" if condition.variables else text
 
-    def _rules(self, predicate: str, variables: Sequence[Variable], bodies: Sequence[Conjunction]) -> list[str]:
-        self.dependencies += [(predicate, atom.predicate, sign) for body in bodies for atom, sign in body.literals]
-        head = f"({predicate} {self.parameters(variables)})"
-        return [f"(:derived {head} {self.write_condition(body)})" for body in bodies]
+    def _declare(self, variables: Sequence[Variable]) -> str:
+        """An invented predicate over these variables."""
+        name = self.names.take("invented")
+        self.invented[name] = f"({name} {self.parameters(variables)})"
+        return name
 
     def _derive(self, formula: Formula, bodies: Sequence[Conjunction], scope: dict[str, Variable]) -> Atom:
         """An invented atom over the formula's free variables that holds where one of the bodies does."""
-        name = self.names.take("invented")
-        variables = [scope[variable] for variable in sorted(free_variables(formula))]
-        self.invented[name] = f"({name} {self.parameters(variables)})"
-        self.invented_rules += self._rules(name, variables, bodies)
+        variables = tuple(scope[variable] for variable in sorted(free_variables(formula)))
+        name = self._declare(variables)
+        self.rules += [Rule(name, variables, body) for body in bodies]
         return Atom(name, tuple(variable.name for variable in variables))
 
     def disjuncts(self, formula: Formula, scope: dict[str, Variable], positive: bool) -> list[Conjunction]:

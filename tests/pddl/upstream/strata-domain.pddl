@@ -1,0 +1,7 @@
+(define (domain strata)
+  (:requirements :strips :typing :negative-preconditions :derived-predicates)
+  (:predicates (p) (d) (e) (g))
+  (:derived (d) (p))
+  (:derived (e) (not (d)))
+  (:derived (e) (d))
+  (:action go :parameters () :precondition (e) :effect (g)))

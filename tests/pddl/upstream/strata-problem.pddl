@@ -1,0 +1,1 @@
+(define (problem one-step) (:domain strata) (:objects o) (:init) (:goal (and (g))))
