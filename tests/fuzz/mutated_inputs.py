@@ -32,7 +32,7 @@ REAL = 50
 """One of so many commands is run as a user would."""
 
 LARGEST_FILE = 20_000
-RAW = re.compile(r"N\d+boost|boost::|std::|_Z\w{6}|<<-- Here|nanobind|spirit")
+RAW = re.compile(r"N\d+boost|boost::|std::|_Z\w{6}|<<-- Here|nanobind|spirit|an error of Trifold")
 """What errors to users must not show."""
 
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)

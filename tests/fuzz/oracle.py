@@ -81,24 +81,22 @@ def _distances(successors: dict[Atoms, dict[str, Atoms]], goals: Iterable[Atoms]
 
 def difference(truth: Truth, space: StateSpace) -> str | None:
     """What is wrong about a labelled state space, or None."""
-    names = {atom[0] for state in truth.successors for atom in state}
-    names |= {space.table.relations[relation][0] for relation in space.table.relation.tolist()}
-    states = [frozenset(atom for atom in state if atom[0] in names) for state in _decode(space)]
-    expected = {frozenset(atom for atom in state if atom[0] in names): state for state in truth.successors}
+    states = _decode(space)
+    expected = truth.successors
     if len(set(states)) != len(states):
         return "a state is there twice"
     for what, left, right in (("missing", set(expected), set(states)), ("unreachable", set(states), set(expected))):
         if extra := left - right:
             return f"{len(extra)} of {len(expected)} states {what}, such as {_text(min(extra, key=_text))}"
-    if expected[states[space.initial]] != truth.initial:
+    if states[space.initial] != truth.initial:
         return "the initial state is another one"
     for number, state in enumerate(states):
-        distance, value = int(space.distances[number]), truth.values.get(expected[state], -1)
+        distance, value = int(space.distances[number]), truth.values.get(state, -1)
         if distance != value:
             return f"V* is {value}, not {distance}, in {_text(state)}"
         targets = space.targets[space.transition_offsets[number] : space.transition_offsets[number + 1]].tolist()
-        found = {expected[states[target]] for target in targets}
-        if found != set(truth.successors[expected[state]].values()):
+        found = {states[target] for target in targets}
+        if found != set(truth.successors[state].values()):
             return f"the successors are others in {_text(state)}"
     return None
 
@@ -146,10 +144,8 @@ def difference_of_steps(truth: Truth, domain: str, problem: str, most: int) -> s
                     queue.append(other)
                 elif pairs[other] != found[action]:
                     return f"{action} leads to another state from {_text(state)}"
-        names = {atom[0] for state in truth.successors for atom in state}
         for state, other in pairs.items():
-            atoms = {tuple(atom[1:-1].split()) for atom in live.atoms(other)}
-            if state != {atom for atom in atoms if atom[0] in names}:
+            if state != {tuple(atom[1:-1].split()) for atom in live.atoms(other)}:
                 return f"the atoms are others in {_text(state)}"
     finally:
         live.release()

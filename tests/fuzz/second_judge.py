@@ -65,9 +65,11 @@ def walk_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> d
         if not set(re.findall(r"\bt\d\b", domain)) <= held:
             outcomes.append((number, "unreadable", ""))  # it drops quantifiers over types without objects
             continue
+        task = Executor.load(domain, problem)
+        task.applicable(task.initial)  # what it cannot do is no fault of the other's
         try:
             rng = random.Random(f"walk {number}")
-            found = difference_from_unified_planning(domain, problem, Executor.load(domain, problem), rng)
+            found = difference_from_unified_planning(domain, problem, task, rng)
         except Exception as error:  # whatever its reader says to PDDL that it does not support
             outcomes.append((number, "unreadable", f"{type(error).__name__}: {error}"))
         else:

@@ -249,6 +249,7 @@ DOMAIN_ERRORS = {
         BLOCKS.replace(":effect (and (holding", ":effect (or (holding"),
         "cannot stand in an effect",
     ),
+    "a predicate of no name": (BLOCKS.replace("(:predicates", "(:predicates (object ?x)"), "object is a word of PDDL"),
     "dash": (BLOCKS.replace(":parameters (?x)", ":parameters (?x -)", 1), "syntax error"),
     "nameless": ("(define (domain) (:predicates))", "PDDL syntax error"),
 }

@@ -152,6 +152,22 @@ def test_many_disjunctions_are_derived_instead_of_multiplied_out() -> None:
     assert "(go)" in dict(problem.successors(handle)) and task.is_applicable(state, "(go)")
 
 
+def test_what_stands_before_effects_is_not_repeated_for_hundreds_of_disjuncts() -> None:
+    names = [f"p{i}" for i in range(200)]
+    many, predicates = (" ".join(f"({name})" for name in names) for _ in range(2))
+    domain = f"""(define (domain d) (:predicates {predicates} (g) (h)) (:action set :effect (p7))
+      (:action go :precondition (or {many}) :effect (and (when (or {many}) (and {many})) (g))))"""
+    assert len(load_domain(domain).rewritten) < 30 * len(domain)
+    assert assert_alike(domain, "(define (problem x) (:domain d) (:objects o) (:init) (:goal (g)))") == 3
+
+
+def test_heads_may_have_other_types_than_their_predicate_and_variables_any_name() -> None:
+    domain = """(define (domain d) (:types t) (:predicates (q ?x - t) (p ?1) (g)) (:derived (q ?x@y) (p ?x@y))
+      (:action go :parameters (?é ?_) :precondition (and (q ?é) (not (p ?_))) :effect (p ?_)))"""
+    text = "(define (problem x) (:domain d) (:objects a b - t c) (:init (p a)) (:goal (p c)))"
+    assert assert_alike(domain, text) == 4
+
+
 def test_what_would_grow_too_large_is_refused_at_once() -> None:
     pairs = " ".join(f"(or (p{i}) (q{i}))" for i in range(5))
     many = " ".join(f"(and (x{i}) {pairs})" for i in range(2000))

@@ -70,6 +70,7 @@ def test_a_plan_that_only_pymimir_takes_is_a_disagreement(name, monkeypatch):
     domain, problem = (UPSTREAM / f"{name}-{kind}.pddl" for kind in ("domain", "problem"))
     honest = load_problem(load_domain(domain), problem)
     monkeypatch.setattr("trifold.pddl.problem.write_domain", lambda description: domain.read_text())
+    monkeypatch.setattr("trifold.pddl.problem.write_problem", lambda *descriptions: problem.read_text())
     wrong = load_problem(load_domain(domain), problem)
     distances = optimal_distances(wrong)
     found = solve(wrong, lambda states: [distances.get(state, 99) for state in states])

@@ -183,7 +183,7 @@ def _read_predicates(
             if not entry.head:
                 raise syntax_error(source, entry, "a predicate is declared as (name ?x ?y)")
             check_name(entry.head, entry, source)
-            if entry.head in CONNECTIVES:
+            if entry.head in CONNECTIVES or entry.head == ROOT:
                 raise _declaration_error(source, entry, f"{entry.head} is a word of PDDL, not a name")
             parameters = read_typed(entry.items[1:], source)
             for _, kinds, where in parameters:

@@ -70,10 +70,10 @@ def create_context(domain: str, problem: str) -> Any:
 
 
 def translate(error: Exception) -> TrifoldError:
-    """pymimir's error as ours: its first words that are not the address of a place in its own code."""
+    """pymimir's error as ours, without the place in a text that the user did not write."""
     text = " ".join(str(error).split())
-    what = re.search(r"Error! (.*?) here:", text) or re.match(r"(.{1,200})", text)
-    message = what[1].strip().rstrip(".") if what and "boost" not in what[1] else "it gives no reason"
+    what = re.search(r"Error! (.*?) here:", text) or re.match(r"(.{1,200}?)(\.? In line \d+|$)", text)
+    message = what[1].strip() if what and "boost" not in what[1] else "it gives no reason"
     return TrifoldError(
         f"pymimir cannot take this problem: {message}",
         remedy="this is an error of Trifold, which wrote the text: please report it with both files",

@@ -60,16 +60,14 @@ class Executor:
             for objects in self._instances(action.parameters, action.condition, facts)
         )
 
-    def is_applicable(self, state: Facts, action: str) -> bool:
-        """Whether the text names an action with objects of the right types whose condition holds."""
-        found = self._bind(action)
-        return found is not None and self._holds(found[0].condition, found[1], self.closure(state))
+    def successor(self, state: Facts, action: str) -> Facts | None:
+        """The state that an action leads to, or None if the text names none that is applicable.
 
-    def apply(self, state: Facts, action: str) -> Facts:
-        """The state that an applicable action leads to: effects look at the state before, and what is added stays."""
-        found = self._bind(action)
-        if found is None or not self._holds(found[0].condition, found[1], facts := self.closure(state)):
-            raise ValueError(f"{action} is not applicable")
+        Effects look at the state before, and what is both deleted and added is added.
+        """
+        found, facts = self._bind(action), self.closure(state)
+        if found is None or not self._holds(found[0].condition, found[1], facts):
+            return None
         schema, parameters = found
         added: set[Fact] = set()
         deleted: set[Fact] = set()
@@ -77,8 +75,20 @@ class Executor:
             names = [variable.name for variable in effect.variables]
             for objects in self._instances(effect.variables, effect.condition, facts, parameters):
                 binding = parameters | dict(zip(names, objects, strict=True))
-                (added if effect.positive else deleted).add(_ground(effect.atom, binding))
+                for atom, positive in effect.literals:
+                    (added if positive else deleted).add(_ground(atom, binding))
         return (state - deleted) | added
+
+    def is_applicable(self, state: Facts, action: str) -> bool:
+        """Whether the text names an action with objects of the right types whose condition holds."""
+        return self.successor(state, action) is not None
+
+    def apply(self, state: Facts, action: str) -> Facts:
+        """The state that an applicable action leads to."""
+        after = self.successor(state, action)
+        if after is None:
+            raise ValueError(f"{action} is not applicable")
+        return after
 
     def is_goal(self, state: Facts) -> bool:
         """Whether all literals of the goal hold."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from trifold.errors import TrifoldError
-from trifold.pddl.syntax import read_typed
+from trifold.pddl.syntax import NAME, read_typed
 from trifold.pddl.text import Expression, Source
 
 CONNECTIVES = frozenset({"and", "or", "not", "imply", "exists", "forall", "when", "either"})
@@ -115,7 +115,8 @@ class Names:
 class Scope:
     """What names mean where a formula is read: the domain's declarations, and the variables bound so far.
 
-    Every variable of one action or rule gets a name of its own: an inner ``?x`` that hides an outer one is renamed.
+    Every variable of one action or rule gets a name of its own: an inner ``?x`` that hides an outer one is renamed, and
+    so is one that has no name by PDDL's rules.
     """
 
     source: Source
@@ -139,7 +140,7 @@ class Scope:
             for kind in types:
                 if kind not in self.types:
                     raise self.error(entry, f"the type {kind} is not declared", "declare it in (:types …)")
-            bound[name] = own = self.names.take(name)
+            bound[name] = own = self.names.take(name if NAME.fullmatch(name[1:]) else "?v")
             variables.append(Variable(own, types))
         return replace(self, bound=bound), tuple(variables)
 

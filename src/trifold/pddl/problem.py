@@ -97,7 +97,7 @@ class Problem:
         create = self.engine.repository.get_or_create_successor_state
         found = {}
         for action in self.engine.generator.generate_applicable_actions(state.handle):
-            # pymimir splits an action with a disjunctive condition: both parts have one text and one successor.
+            # An action with a disjunctive condition is several to pymimir, with one text and one successor.
             text = self._action_text(action)
             if text not in found:
                 found[text] = self._intern(create(state.handle, action, 0.0)[0])

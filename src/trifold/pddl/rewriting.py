@@ -27,7 +27,7 @@ from trifold.pddl.rules import Action, Derivation, Effect
 from trifold.pddl.strata import stratify
 
 MAX_DISJUNCTS = 32
-"""A conjunction that would have more disjuncts gets derived predicates for its largest parts."""
+"""What would have more disjuncts gets derived predicates instead."""
 
 MAX_LITERALS = 200_000
 """A domain that needs more literals without its disjunctions is refused."""
@@ -59,7 +59,7 @@ def write_domain(domain: DomainDescription) -> str:
         rewriting.add_rules(derivation)
     rules = rewriting.write_rules()
     predicates = [
-        f"({name} {rewriting.parameters(Variable(f'?x{i}', kinds) for i, kinds in enumerate(parameters))})"
+        f"({name} {' '.join(f'?x{i}' for i in range(len(parameters)))})"  # rules may have other types than declared
         for name, parameters in domain.predicates.items()
     ]
     constants = (f"{name} - {_either(map(rewriting.type_name, kinds))}" for name, kinds in domain.constants.items())
@@ -139,7 +139,7 @@ class _Rewriting:
         """An action for each disjunct of the condition, all of one name."""
         scope = {variable.name: variable for variable in action.parameters}
         effects = " ".join(chain.from_iterable(self.write_effect(effect, scope) for effect in action.effects))
-        for condition in self.disjuncts(action.condition, scope, True):
+        for condition in self._few_disjuncts(action.condition, scope):
             yield (
                 f"(:action {action.name} :parameters ({self.parameters(action.parameters)}) "
                 f":precondition {self.write_condition(condition)} :effect (and {effects}))"
@@ -148,10 +148,10 @@ class _Rewriting:
     def write_effect(self, effect: Effect, scope: dict[str, Variable]) -> Iterator[str]:
         """An effect for each disjunct of the condition; what exists for it is quantified over all."""
         inner = scope | {variable.name: variable for variable in effect.variables}
-        for condition in self.disjuncts(effect.condition, inner, True):
-            text = _literal(effect.atom, effect.positive)
+        for condition in self._few_disjuncts(effect.condition, inner):
+            text = _conjunction(effect.literals)
             if condition.literals:
-                text = f"(when {_conjunction(condition)} {text})"
+                text = f"(when {_conjunction(condition.literals)} {text})"
             if variables := effect.variables + condition.variables:
                 text = f"(forall ({self.parameters(variables)}) {text})"
             yield text
@@ -199,7 +199,7 @@ class _Rewriting:
             self.rules[i] = rule._replace(body=replace(rule.body, literals=tuple(literals)))
 
     def write_condition(self, condition: Conjunction) -> str:
-        text = _conjunction(condition)
+        text = _conjunction(condition.literals)
         return f"(exists ({self.parameters(condition.variables)}) {text})" if condition.variables else text
 
     def _declare(self, variables: Sequence[Variable]) -> str:
@@ -241,6 +241,13 @@ class _Rewriting:
                 bodies = self.disjuncts(part, inner, not positive)
                 quantified = [Conjunction(variables + each.variables, each.literals) for each in bodies]
                 return [Conjunction((), ((self._derive(exception, quantified, scope), False),))]
+
+    def _few_disjuncts(self, formula: Formula, scope: dict[str, Variable]) -> list[Conjunction]:
+        """The disjuncts of what stands before effects, which each of them repeats: where they are many, an atom."""
+        found = self.disjuncts(formula, scope, True)
+        if len(found) <= MAX_DISJUNCTS:
+            return found
+        return [Conjunction((), ((self._derive(formula, found, scope), True),))]
 
     def _conjoin(
         self, parts: Sequence[Formula], choices: list[list[Conjunction]], scope: dict[str, Variable]
@@ -290,5 +297,5 @@ def _literal(atom: Atom, positive: bool) -> str:
     return text if positive else f"(not {text})"
 
 
-def _conjunction(condition: Conjunction) -> str:
-    return f"(and {' '.join(_literal(*literal) for literal in condition.literals)})"
+def _conjunction(literals: Iterable[tuple[Atom, bool]]) -> str:
+    return f"(and {' '.join(_literal(*literal) for literal in literals)})"

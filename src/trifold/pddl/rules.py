@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from trifold.pddl.formulas import TRUE, And, Atom, Formula, Names, Scope, Variable
 from trifold.pddl.syntax import check_name
@@ -15,12 +16,11 @@ IGNORED_EFFECTS = frozenset({"increase", "decrease", "assign"})
 
 @dataclass(frozen=True)
 class Effect:
-    """For all objects that the variables can stand for: where the condition holds, the atom becomes true, or false."""
+    """For all objects that the variables can stand for: where the condition holds, each atom becomes true, or false."""
 
     variables: tuple[Variable, ...]
     condition: Formula
-    atom: Atom
-    positive: bool
+    literals: tuple[tuple[Atom, bool], ...]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,11 @@ def read_actions(define: Expression, scope: Scope) -> tuple[Action, ...]:
             raise scope.error(parameters, "parameters are a list", "write :parameters (?x - type ?y - type)")
         own, variables = replace(scope, names=Names()).bind(parameters.items)
         condition = own.formula(parts[":precondition"]) if ":precondition" in parts else TRUE
-        effects = tuple(_read_effects(parts[":effect"], own, (), TRUE)) if ":effect" in parts else ()
+        changes = _read_changes(parts[":effect"], own, (), TRUE) if ":effect" in parts else ()
+        effects = tuple(
+            Effect(under[0], under[1], tuple(literal for _, literal in group))
+            for under, group in groupby(changes, lambda change: change[0])
+        )
         actions[name] = Action(name, variables, condition, effects)
     return tuple(actions.values())
 
@@ -92,23 +96,27 @@ def _read_parts(section: Expression, scope: Scope) -> tuple[str, dict[str, Expre
     return section.items[1].word, parts
 
 
-def _read_effects(
+Change = tuple[tuple[tuple[Variable, ...], Formula], tuple[Atom, bool]]
+"""Under which quantifiers and condition which literal comes to hold."""
+
+
+def _read_changes(
     entry: Expression, scope: Scope, variables: tuple[Variable, ...], condition: Formula
-) -> Iterator[Effect]:
-    """The effects of an expression under quantifiers and conditions."""
+) -> Iterator[Change]:
+    """The changes of an effect."""
     parts = entry.items[1:]
     match entry.head:
         case "and":
             for part in parts:
-                yield from _read_effects(part, scope, variables, condition)
+                yield from _read_changes(part, scope, variables, condition)
         case "forall" if len(parts) == 2 and parts[0].is_list:
             inner, more = scope.bind(parts[0].items)
-            yield from _read_effects(parts[1], inner, variables + more, condition)
+            yield from _read_changes(parts[1], inner, variables + more, condition)
         case "when" if len(parts) == 2:
             both = conjunction((condition, scope.formula(parts[0])))
-            yield from _read_effects(parts[1], scope, variables, both)
+            yield from _read_changes(parts[1], scope, variables, both)
         case "not" if len(parts) == 1:
-            yield Effect(variables, condition, _changed(parts[0], scope), positive=False)
+            yield (variables, condition), (_changed(parts[0], scope), False)
         case "forall" | "when" | "not" | "or" | "imply" | "exists" | "either" | "=":
             raise scope.error(
                 entry,
@@ -119,7 +127,7 @@ def _read_effects(
             return
         case _:
             if entry.items or entry.word:  # () is no effect
-                yield Effect(variables, condition, _changed(entry, scope), positive=True)
+                yield (variables, condition), (_changed(entry, scope), True)
 
 
 def _changed(entry: Expression, scope: Scope) -> Atom:

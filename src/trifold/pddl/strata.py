@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from trifold.errors import TrifoldError
 
 MAX_STRATA = 100
-"""More are taken for a predicate that depends on its own negation, and would need infinitely many."""
+"""More are refused: a predicate that depends on its own negation would need infinitely many."""
 
 
 def stratify(
@@ -40,7 +40,8 @@ def stratify(
             if least > MAX_STRATA:
                 names = sorted(name for name in derived if strata[name] >= least - 2)
                 raise TrifoldError(
-                    f"a derived predicate depends on its own negation, or a forall over itself: {', '.join(names)}",
+                    "a derived predicate depends on its own negation, on a forall over itself, "
+                    f"or on more than {MAX_STRATA} negations one in another: {', '.join(names)}",
                     place=f"the domain {domain}",
                     remedy="write its rules so that what they negate does not depend on them",
                 )

@@ -72,7 +72,7 @@ def open_source(text_or_path: str | Path | Source, kind: str) -> Source:
 
 
 def normalise(text: str) -> str:
-    """The text as pymimir takes it: comments are spaces, names are lower case, lines keep their numbers.
+    """The text without what does not matter: comments are spaces, names are lower case, lines keep their numbers.
 
     >>> normalise("; blocks\\n(ON A b) ; done")
     '        \\n(on a b)       '

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,27 +67,32 @@ class Replay:
 
 
 def judge(executor: Executor, actions: Sequence[str]) -> Replay:
-    """Replay the actions by Trifold's own executor, which shares nothing with the engine that found them."""
-    state = executor.initial
-    for steps, action in enumerate(actions):
-        if not executor.is_applicable(state, action):
-            return Replay(steps, f"step {steps + 1}: {_canonical(action)} is not applicable")
-        state = executor.apply(state, action)
-    if not executor.is_goal(state):
-        return Replay(len(actions), f"the goal does not hold after the last step ({len(actions)})")
-    return Replay(len(actions))
+    """Replay the actions by Trifold's own executor, which shares no engine with the search that found them."""
+    return _replay(executor.initial, executor.successor, executor.is_goal, actions)
 
 
 def replay(problem: Task[State], actions: Sequence[str]) -> Replay:
     """Replay the actions by the successors of any task, such as pymimir's of a problem."""
-    state = problem.initial_state
-    for steps, action in enumerate(actions):
-        successors = {_canonical(name): successor for name, successor in problem.successors(state)}
-        name = _canonical(action)
-        if name not in successors:
-            return Replay(steps, f"step {steps + 1}: {name} is not applicable")
-        state = successors[name]
-    if not problem.is_goal(state):
+
+    def successor(state: State, action: str) -> State | None:
+        return {_canonical(name): after for name, after in problem.successors(state)}.get(action)
+
+    return _replay(problem.initial_state, successor, problem.is_goal, actions)
+
+
+def _replay(
+    state: State,
+    successor: Callable[[State, str], State | None],
+    is_goal: Callable[[State], bool],
+    actions: Sequence[str],
+) -> Replay:
+    """Apply the actions one after another, and test the goal at the end."""
+    for steps, action in enumerate(map(_canonical, actions)):
+        after = successor(state, action)
+        if after is None:
+            return Replay(steps, f"step {steps + 1}: {action} is not applicable")
+        state = after
+    if not is_goal(state):
         return Replay(len(actions), f"the goal does not hold after the last step ({len(actions)})")
     return Replay(len(actions))
 
