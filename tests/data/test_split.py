@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import pairwise, permutations
 from pathlib import Path
 
 import pytest
@@ -17,12 +17,24 @@ from trifold.data.families import find_alike, find_families
 from trifold.data.split import draw_families
 from trifold.domains import DOMAINS, domain_text
 from trifold.pddl import StateSpace, expand
+from trifold.pddl.atoms import AtomTable, Integers
+from trifold.structures import Structures
 
 WALK = """(define (domain walk) (:requirements :strips) (:predicates (at ?x) (mark ?x) (edge ?x ?y) (pen))
   (:action move :parameters (?x ?y) :precondition (and (at ?x) (edge ?x ?y))
     :effect (and (at ?y) (not (at ?x)) (not (mark ?y))))
   (:action mark :parameters (?x) :precondition (and (at ?x) (pen)) :effect (and (mark ?x))))"""
 """Marks vanish where one walks; without a pen none is made. So problems may meet though neither meets a start."""
+
+ROOMS = """(define (domain rooms) (:requirements :strips) (:constants left right)
+  (:predicates (at ?x) (lit ?x) (done) (extra))
+  (:action switch :parameters (?x) :precondition (at ?x) :effect (lit ?x))
+  (:action swap :parameters () :precondition (at left) :effect (and (not (at left)) (at right)))
+  (:action stop :parameters () :precondition (at left) :effect (and (done) (not (at left)) (not (lit left))))
+  (:action end :parameters () :precondition (at right) :effect (and (done) (extra))))"""
+"""What one does on the left one cannot do on the right: like states may lead to others."""
+
+SIDES = ("left", "right")
 
 NAMES = ("a", "b", "c", "d")
 
@@ -74,12 +86,13 @@ def states(space: StateSpace) -> set[frozenset[tuple[str, tuple[int, ...]]]]:
 def test_nothing_that_is_held_out_shares_a_state_with_training(texts: list[str], seed: int) -> None:
     spaces = [expand(WALK, text, 1000) for text in texts]
     items, everything = labelled(spaces), [states(space) for space in spaces]
-    families = find_families(spaces)
+    families = find_families(spaces, constants=False)
     for i in range(len(spaces)):
         for j in range(i):
             assert everything[i].isdisjoint(everything[j]) or families[i] == families[j]
-    parts = split(items, len(items), seed)
-    assert parts == split(items, len(items), seed)
+    assert all(len({families[member] for member in alike}) == 1 for alike in find_alike(spaces))
+    parts = split(WALK, items, len(items), seed)
+    assert parts == split(WALK, items, len(items), seed)
     assert parts.training and parts.validation and parts.families == len(set(families))
     if parts.families == 1:
         assert parts.rule == SHARED and parts.training == parts.validation == items
@@ -98,9 +111,69 @@ def test_problems_of_one_base_are_told_apart_by_what_they_reach() -> None:
     spaces = [expand(WALK, walk(path, start, 3, marks, range(4)), 1000) for start, marks in starts]
     # Without marks before the goal the first two meet, though neither reaches the other's start; a mark on the first
     # place stays, whatever one does; two stay if one starts behind them.
-    assert find_families(spaces).tolist() == [0, 0, 2, 2, 2, 5]
+    assert find_families(spaces, constants=False).tolist() == [0, 0, 2, 2, 2, 5]
     spaces[5] = replace(spaces[5], states=9)  # a sample, of which more is not known
-    assert find_families(spaces).tolist() == [0] * 6
+    assert find_families(spaces, constants=False).tolist() == [0] * 6
+
+
+def room(at: str, lit: Sequence[str]) -> str:
+    init = " ".join(f"(lit {place})" for place in lit)
+    return f"(define (problem p) (:domain rooms) (:objects o) (:init (at {at}) {init}) (:goal (and (done))))"
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.sampled_from(SIDES), st.sets(st.sampled_from([*SIDES, "o"])).map(sorted)), max_size=3))
+def test_constants_do_not_hide_what_is_shared(starts: list[tuple[str, list[str]]]) -> None:
+    texts = [room(*start) for start in (("left", []), *starts, ("right", []))]
+    spaces = [expand(ROOMS, text, 1000) for text in texts]
+    families, everything = find_families(spaces, constants=True), [states(space) for space in spaces]
+    for i in range(len(spaces)):
+        for j in range(i):
+            assert everything[i].isdisjoint(everything[j]) or families[i] == families[j]
+    items = labelled(spaces)
+    parts = split(ROOMS, items, len(items), 0)
+    for alike in find_alike(spaces):
+        assert len({families[member] for member in alike}) == 1
+        assert len({items[member] in parts.training for member in alike}) == 1
+
+
+def test_two_problems_that_differ_in_a_constant_alone_are_not_split() -> None:
+    domain = """(define (domain d) (:constants c1 c2) (:predicates (at ?x) (done) (extra))
+      (:action a :parameters () :precondition (at c1) :effect (done))
+      (:action b :parameters () :precondition (at c2) :effect (and (done) (extra))))"""
+    problem = "(define (problem p) (:domain d) (:init (at c1)) (:goal (and (done))))"
+    spaces = [expand(domain, text, 1000) for text in (problem, problem.replace("(at c1)", "(at c2)"))]
+    assert find_alike(spaces) == [[0, 1]]
+    assert split(domain, labelled(spaces), 2, 0).rule == SHARED
+
+
+def test_problems_that_colours_cannot_tell_apart_are_not_split() -> None:
+    """A ring of six looks like two of three, until something is at one of its places."""
+    domain = """(define (domain d) (:predicates (edge ?x ?y) (at ?x) (ready) (done))
+      (:action a :parameters (?x) :precondition (ready) :effect (and (not (ready)) (at ?x) (done))))"""
+    spaces = []
+    for ring in ("abcdef", "abc def"):
+        edges = " ".join(f"(edge {x} {y})" for part in ring.split() for x, y in pairwise(part + part[0]))
+        problem = (
+            f"(define (problem p) (:domain d) (:objects a b c d e f) (:init (ready) {edges}) (:goal (and (done))))"
+        )
+        spaces.append(expand(domain, problem, 1000))
+    assert find_alike(spaces) == [[0, 1]]
+    assert find_families(spaces, constants=False).tolist() == [0, 0]
+
+
+def test_of_a_large_space_only_the_states_that_tell_are_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = expand(domain_text("gripper"), DOMAINS["gripper"].problem(random.Random(0), 4), 1000)
+    encoded, make = [], AtomTable.structures
+
+    def watch(table: AtomTable, offsets: Integers, indices: Integers) -> Structures:
+        encoded.append(len(offsets) - 1)
+        return make(table, offsets, indices)
+
+    monkeypatch.setattr(AtomTable, "structures", watch)
+    find_families([space, space], constants=False)
+    telling = int((space.distances <= 0).sum()) + 1  # and the initial state
+    assert encoded == [1, 1, telling, telling] and telling < len(space) / 5
 
 
 @settings(max_examples=15)
@@ -110,7 +183,7 @@ def test_renamed_copies_and_other_starts_are_never_split(sizes: list[int], seed:
     texts = [_renamed(DOMAINS["gripper"].problem(random.Random(rng.random()), size), size, rng) for size in sizes]
     spaces = [expand(domain_text("gripper"), text, 1000) for text in texts]
     items = labelled(spaces, texts)
-    parts = split(items, len(items), seed)
+    parts = split(domain_text("gripper"), items, len(items), seed)
     trained, validated = ({sizes[items.index(item)] for item in part} for part in (parts.training, parts.validation))
     assert trained | validated == set(sizes)
     assert trained.isdisjoint(validated) == (len(set(sizes)) > 1)
@@ -126,7 +199,7 @@ def _renamed(text: str, balls: int, rng: random.Random) -> str:
 def test_six_equal_files_are_named_and_not_split() -> None:
     space = expand(domain_text("gripper"), DOMAINS["gripper"].problem(random.Random(0), 2), 1000)
     items = labelled([space] * 6, ["text"] * 6)
-    parts = split(items, 6, 0)
+    parts = split(domain_text("gripper"), items, 6, 0)
     assert parts.rule == SHARED and parts.training == parts.validation == items
     assert parts.alike == [{"files": [f"train/p{number}.pddl" for number in range(6)], "equal": True}]
     assert parts.roles(items) == ["both"] * 6
@@ -137,7 +210,9 @@ def test_isomorphic_problems_are_named() -> None:
              for order in [[NAMES.index(name) for name in order]]]  # fmt: skip
     spaces = [expand(WALK, text, 1000) for text in texts]
     assert find_alike(spaces) == [[0, 2]]
-    assert split(labelled(spaces, texts), 3, 0).alike == [{"files": ["train/p0.pddl", "train/p2.pddl"], "equal": False}]
+    assert split(WALK, labelled(spaces, texts), 3, 0).alike == [
+        {"files": ["train/p0.pddl", "train/p2.pddl"], "equal": False}
+    ]
 
 
 def test_a_hold_out_has_all_sizes_and_values() -> None:
@@ -171,7 +246,7 @@ def test_given_validation_problems_that_share_states_are_named() -> None:
         for number, size in enumerate(sizes)
     ]
     items = labelled(spaces)
-    parts = split(items, 3, 0)
+    parts = split(domain_text("gripper"), items, 3, 0)
     assert parts.rule == GIVEN and (parts.training, parts.validation) == (items[:3], items[3:])
     assert parts.sharing == ["train/p3.pddl"] and parts.families == 4
 
@@ -185,5 +260,5 @@ def test_what_is_recorded_gives_the_split_again(training: int) -> None:
     items = labelled(spaces)
     items[1] = replace(items[1], space=None, outcome="time limit")
     items = items[: max(training, 4) if training != 1 else 1]
-    parts = split(items, training, 3)
+    parts = split(domain_text("gripper"), items, training, 3)
     assert recorded_split(items, parts.roles(items), parts.to_json()) == parts

@@ -1,12 +1,15 @@
 """Which labelled problems have states in common, up to the names of their objects.
 
 All states of a problem have its objects with their types, its static atoms and its goal: its base. So two problems with
-a state in common have the same base. Of problems with the same base the states tell. Whatever is reached from a common
-state is common too: a goal state or, where none can be reached, a dead end. So goal states and dead ends are enough.
+a state in common have the same base. Of problems with the same base the states tell. Without constants, actions do not
+know objects by name, so whatever is reached from a common state is common too: a goal state or, where none can be
+reached, a dead end. So goal states and dead ends are enough. Of a domain with constants every state is looked at: what
+an action does to a constant it need not do to another object in its place.
 
-States are compared by their colours (``wl``), which are equal if the states are isomorphic. What colours cannot tell
-apart counts as the same. So do problems of one base if the space of one is only a sample, or if they have too many
-states to look at. It is never said that two problems have nothing in common if they have.
+States are compared by their colours (``wl``), which are equal if the states are isomorphic; constants are objects like
+others. What colours cannot tell apart counts as the same, initial states always. So do problems of one base if the
+space of one is only a sample, or if they have too many states to look at. It is never said that two problems have
+nothing in common if they have.
 """
 
 from __future__ import annotations
@@ -30,12 +33,15 @@ PIECE = 2**14
 """So many structures are coloured at a time."""
 
 MOST_STATES = 2**19
-"""So many goal states and dead ends are looked at, a few seconds' worth; the problems of the largest bases first."""
+"""So many states are looked at, a few seconds' worth; the bases of the most problems first."""
 
 
-def find_families(spaces: Sequence[StateSpace]) -> Integers:
-    """(problems,) the first problem of each one's family: problems of different families have no state in common."""
-    bases = _colours([_state(space, np.empty(0, np.int64)) for space in spaces])
+def find_families(spaces: Sequence[StateSpace], *, constants: bool) -> Integers:
+    """(problems,) the first problem of each one's family: problems of different families have no state in common.
+
+    constants  whether the domain has constants
+    """
+    bases = _colours([space.table.structures(np.zeros(2, np.int64), np.empty(0, np.int64)) for space in spaces])
     owners, colours = np.arange(len(spaces)), bases  # all problems of a base are joined, unless their states tell
     looked_at: list[int] = []
     states: list[Structures] = []
@@ -44,12 +50,12 @@ def find_families(spaces: Sequence[StateSpace]) -> Integers:
         if count == 1:
             break
         members = np.flatnonzero(bases == base).tolist()
-        telling = {member: np.flatnonzero(spaces[member].distances <= 0) for member in members}
+        telling = {member: _telling(spaces[member], constants) for member in members}
         seen = sum(map(len, telling.values()))
         if seen <= left and all(len(spaces[member]) == spaces[member].states for member in members):
             left -= seen
             looked_at += members
-            states += [spaces[member].structures().take(torch.from_numpy(telling[member])) for member in members]
+            states += [_states(spaces[member], telling[member]) for member in members]
     if states:
         others = np.delete(owners, looked_at)
         owners = np.concatenate([others, np.repeat(looked_at, [len(part) for part in states])])
@@ -59,19 +65,24 @@ def find_families(spaces: Sequence[StateSpace]) -> Integers:
 
 def find_alike(spaces: Sequence[StateSpace]) -> list[list[int]]:
     """The sets of problems that are the same but for the names of objects, as far as colours tell."""
-    initial = [
-        _state(space, space.indices[space.offsets[space.initial] : space.offsets[space.initial + 1]])
-        for space in spaces
-    ]
+    initial = [_states(space, np.array([space.initial])) for space in spaces]
     sets: dict[int, list[int]] = {}
     for problem, colour in enumerate(_colours(initial).tolist()):
         sets.setdefault(colour, []).append(problem)
     return [members for members in sets.values() if len(members) > 1]
 
 
-def _state(space: StateSpace, atoms: Integers) -> Structures:
-    """The state of a problem that has these varying atoms."""
-    return space.table.structures(np.array([0, len(atoms)]), atoms)
+def _telling(space: StateSpace, constants: bool) -> Integers:
+    """The states of which one is common if any is, and the initial state."""
+    if constants:
+        return np.arange(len(space))
+    return np.union1d(np.flatnonzero(space.distances <= 0), [space.initial])
+
+
+def _states(space: StateSpace, chosen: Integers) -> Structures:
+    """The chosen states of a space, without making structures of all of it."""
+    atoms = [space.indices[space.offsets[state] : space.offsets[state + 1]] for state in chosen.tolist()]
+    return space.table.structures(np.cumsum([0, *map(len, atoms)]), np.concatenate(atoms))
 
 
 def _colours(parts: Sequence[Structures]) -> Integers:

@@ -13,9 +13,10 @@ from typing import Any
 from trifold.data.families import find_alike, find_families
 from trifold.data.labels import Labelled
 from trifold.errors import TrifoldError
+from trifold.pddl import load_domain
 
 VALIDATION_SHARE = 5
-"""Without a validation folder, one family of so many is held out."""
+"""Without a validation folder, one family of so many is held out, and at least one."""
 
 GIVEN, HELD_OUT, SHARED = "given", "held out", "shared"
 """How problems for validation are chosen: the folder has them; families of problems without a state in common are
@@ -50,8 +51,8 @@ class Split:
         return [names.get((item.path in training, item.path in validation), "left out") for item in labelled]
 
 
-def split(labelled: Sequence[Labelled], training: int, seed: int) -> Split:
-    """Split the problems that could be labelled; the first ``training`` items come from the training files.
+def split(domain: str | Path, labelled: Sequence[Labelled], training: int, seed: int) -> Split:
+    """Split the problems of a domain that could be labelled; the first ``training`` items are the training files.
 
     Without validation files, problems are put into families that have no state in common, up to the names of objects.
     One family of five is held out, drawn with the seed over sizes and V*. A single family serves for both.
@@ -70,7 +71,7 @@ def split(labelled: Sequence[Labelled], training: int, seed: int) -> Split:
         )
     items = usable + given
     spaces = [item.space for item in items if item.space is not None]
-    family_of = find_families(spaces).tolist()
+    family_of = find_families(spaces, constants=bool(load_domain(domain).description.constants)).tolist()
     families: dict[int, list[Labelled]] = {}
     for item, family in zip(items, family_of, strict=True):
         families.setdefault(family, []).append(item)

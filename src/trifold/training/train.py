@@ -181,7 +181,7 @@ def _run(
         cache=cache or default_cache(),
         on_progress=watcher.labelled,
     )
-    parts = _read_split(folder, labelled) or split(labelled, len(files.training), settings.seed)
+    parts = _read_split(folder, labelled) or split(domain_text, labelled, len(files.training), settings.seed)
     encoder = config.build_encoder()
     spaces = [[item.space for item in items if item.space is not None] for items in (parts.training, parts.validation)]
     target = dead_end_target(spaces[0], settings.dead_ends)
