@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -324,6 +326,42 @@ def test_a_resumed_run_keeps_the_split_that_was_recorded(tmp_path, monkeypatch):
     monkeypatch.setitem(train.__globals__, "split", None)  # another version may have another rule
     resume(tmp_path / "run", steps=8)
     assert json.loads((tmp_path / "run" / "data.json").read_text()) == before
+
+
+@pytest.mark.parametrize("role", ["training", "validation"])
+def test_a_resumed_run_does_not_go_on_without_a_problem(tmp_path, monkeypatch, role):
+    """One that was labelled when it began may fail later, if the cache is gone and the machine is busy."""
+    write_problems(tmp_path / "pddl", "gripper", [1, 2, 3], 0)
+    run_tiny(tmp_path / "pddl", tmp_path / "run", steps=5)
+    before = (tmp_path / "run" / "data.json").read_text()
+    name = next(file["file"] for file in json.loads(before)["files"] if file["role"] == role)
+    label = train.__globals__["label"]
+
+    def fail(*what, **how):
+        return [
+            replace(item, outcome="time limit", space=None) if item.path.name == name else item
+            for item in label(*what, **how)
+        ]
+
+    monkeypatch.setitem(train.__globals__, "label", fail)
+    with pytest.raises(TrifoldError, match=rf"but not this time: {name} \(time limit\)(.|\n)*in the limits"):
+        resume(tmp_path / "run", steps=8)
+    assert (tmp_path / "run" / "data.json").read_text() == before
+
+
+def test_a_resumed_run_may_have_more_time_for_labels(tmp_path):
+    """As the remedy says: a failure is remembered, unless the limits in config.json are others."""
+    write_problems(tmp_path / "pddl", "gripper", [1, 2], 0)
+    run_tiny(tmp_path / "pddl", tmp_path / "run", steps=5)
+    run = RunFolder(tmp_path / "run")
+    before = (run.path / "data.json").read_text()
+    for seconds in (0.001, 0.001, 600.0):
+        with run.opened("config.json") as config:
+            config["limits"]["seconds"] = seconds
+        run.write("config.json", config)
+        with pytest.raises(TrifoldError, match="time limit") if seconds < 1 else nullcontext():
+            resume(run.path, steps=8, cache=tmp_path / "cache")
+        assert (run.path / "data.json").read_text() == before
 
 
 def test_nothing_is_left_of_a_run_that_could_not_begin(tmp_path):

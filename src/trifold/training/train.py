@@ -245,7 +245,19 @@ def _read_split(folder: RunFolder, labelled: Sequence[Labelled]) -> Split | None
     with folder.opened("data.json") as recorded:
         if [file["file"] for file in recorded["files"]] != [item.path.name for item in labelled]:
             raise _changed(str(labelled[0].path.parent))
-        return recorded_split(labelled, [file["role"] for file in recorded["files"]], recorded["split"])
+        roles = [file["role"] for file in recorded["files"]]
+        if lost := [
+            f"{item.path.name} ({item.outcome})"
+            for item, role in zip(labelled, roles, strict=True)
+            if role != "left out" and item.space is None
+        ]:
+            raise TrifoldError(
+                f"problems of this run were labelled when it began, but not this time: {', '.join(lost)}",
+                place=str(folder.path),
+                remedy="restore what has changed, or raise seconds or memory_gib in the limits of its config.json "
+                "(with the same limits a failure is not tried again), and resume again",
+            )
+        return recorded_split(labelled, roles, recorded["split"])
 
 
 def _changed(place: str) -> TrifoldError:
