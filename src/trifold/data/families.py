@@ -33,7 +33,7 @@ PIECE = 2**14
 """So many structures are coloured at a time."""
 
 MOST_STATES = 2**19
-"""So many states are looked at, a few seconds' worth; the bases of the most problems first."""
+"""So many states are looked at, half a minute's worth; the bases of the most problems first."""
 
 
 def find_families(spaces: Sequence[StateSpace], *, constants: bool) -> Integers:
