@@ -28,6 +28,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from trifold.bench.timing import conditions
 from trifold.data import Dataset, LabelLimits, default_cache, label, read_folder, split
+from trifold.files import read_text
 from trifold.model import Model, ModelConfig
 from trifold.nn import RGNN
 from trifold.nn.fused import FusedRGNN
@@ -62,12 +63,13 @@ def main() -> None:
         limits=LabelLimits(keep=arguments.keep),
         cache=default_cache(),
     )
-    spaces = [[i.space for i in part if i.space is not None] for part in split(labelled, len(files.training), 0)]
+    domain = read_text(files.domain)
+    parts = split(domain, labelled, len(files.training), 0)
+    spaces = [[i.space for i in part if i.space is not None] for part in (parts.training, parts.validation)]
     encoder = config.build_encoder()
     data = Dataset.build(spaces[0], encoder, dead_end_target=None, device="cuda")
     held_out = Dataset.build(spaces[1], encoder, dead_end_target=None, device="cuda", max_gib=0)
     settings = Settings(steps=STEPS, batch=arguments.batch, validate_every=EVERY, validation_states=500)
-    domain = files.domain.read_text(encoding="utf-8")
 
     found: dict[str, Any] = {"batch": arguments.batch, "states": len(data), "losses": {}, "errors": {}}
     with tempfile.TemporaryDirectory() as scratch:

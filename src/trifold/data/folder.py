@@ -41,6 +41,6 @@ def read_folder(directory: Path) -> ProblemFolder:
         raise TrifoldError(
             "there are no problems to validate on",
             place=str(held_out),
-            remedy="put PDDL problems there, or remove the folder: then one of five is held out",
+            remedy="put PDDL problems there, or remove the folder: then some problems are held out",
         )
     return ProblemFolder(domain, training, validation)
