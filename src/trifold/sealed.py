@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from functools import cache
 from typing import Any, TypeVar, get_args, get_type_hints
 
 T = TypeVar("T")
@@ -57,13 +58,12 @@ def parse_object(text: str | bytes) -> dict[str, Any]:
 
 def fill(kind: type[T], values: object) -> T:
     """A dataclass of numbers and texts from JSON, or ``Damaged`` if a field is not its own, or not of its type."""
-    hints = get_type_hints(kind)
-    if not isinstance(values, dict) or not values.keys() <= hints.keys():
+    types = _types(kind)  # type: ignore[arg-type]  # a class is hashable
+    if not isinstance(values, dict) or not values.keys() <= types.keys():
         raise Damaged(f"it has other fields than those of {kind.__name__}")
     for name, value in values.items():
-        allowed = get_args(hints[name]) or (hints[name],)
-        is_number = type(value) is int and float in allowed
-        if type(value) not in allowed and not is_number:
+        is_number = type(value) is int and float in types[name]
+        if type(value) not in types[name] and not is_number:
             raise Damaged(f"its {name} is of another type")
         if type(value) is int and abs(value) >= 2**63:
             raise Damaged(f"its {name} is too large")
@@ -94,6 +94,12 @@ def check_seal(digest: object, start: bytes, rest: bytes | bytearray = b"") -> N
         if actual.hexdigest() == digest:
             return
     raise Damaged("its content does not have the checksum that was written with it")
+
+
+@cache
+def _types(kind: type) -> dict[str, tuple[type, ...]]:
+    """The types that each field may have."""
+    return {name: get_args(hint) or (hint,) for name, hint in get_type_hints(kind).items()}
 
 
 def _finite(text: str) -> float:

@@ -118,6 +118,15 @@ def test_what_cannot_be_done_is_said(
     assert message in said and not out.exists()
 
 
+@pytest.mark.parametrize("row", ['{"folder": 5, "states": 1}', '{"folder": "a/b", "states": "1"}', "[" * 100_000])
+def test_what_are_no_labels_of_a_suite_is_refused(
+    row: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "labels").write_text(f"[{row}]")
+    words = ["domains", "gripper", "--format", "markdown", "--labels", tmp_path / "labels"]
+    assert "these are no labels of a suite" in refused(monkeypatch, capsys, *words)
+
+
 def test_nothing_is_overwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,13 +4,14 @@ import json
 import os
 
 import pytest
+from blank_record import BLANK
 
 from trifold.errors import TrifoldError
-from trifold.evaluation.records import SCHEMA, Record, append_record, attempt_key, last_of_each, read_records
+from trifold.evaluation.records import SCHEMA, append_record, attempt_key, last_of_each, read_records
 
 
 def record(**changes):
-    fields = dict.fromkeys(Record.__annotations__) | {
+    fields = BLANK | {
         "schema": SCHEMA,
         "domain": "gripper",
         "model": "R-GNN[1]",
@@ -64,12 +65,26 @@ def test_a_full_disk_is_an_error_and_earlier_records_stay(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    "content", ["hello\n", "(define (problem p))", "[1]\n", '{"a": 1}\n', "\x00\x01", '{"schema": 1}\n', "7"]
+    "content",
+    [
+        *("hello\n", "(define (problem p))", "[1]\n", '{"a": 1}\n', "\x00\x01", '{"schema": 1}\n', "7"),
+        *("null\n", "[" * 100_000, '{"schema":' * 100_000, '{"schema": 1, "seconds": NaN}', '{"schema": [1]}'),
+    ],
 )
 def test_a_file_of_something_else_is_refused(tmp_path, content):
     file = tmp_path / "other"
     file.write_text(content)
     with pytest.raises(TrifoldError, match="line 1"):
+        read_records(file)
+
+
+@pytest.mark.parametrize(
+    "change", [{"timeout": [1]}, {"problem_sha256": {}}, {"seconds": "long"}, {"steps": 10**30}, {"more": 1}]
+)
+def test_a_record_with_other_fields_or_types_is_refused(tmp_path, change):
+    file = tmp_path / "records.jsonl"
+    append_record(file, record(**change))
+    with pytest.raises(TrifoldError, match="line 1 is not a record"):
         read_records(file)
 
 

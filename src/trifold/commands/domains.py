@@ -78,9 +78,11 @@ def _count_states(labels: Path) -> dict[str, dict[str, int]]:
     states: dict[str, dict[str, int]] = {}
     try:
         for row in json_format.loads(read_text(labels)):
+            if not isinstance(row["folder"], str) or not isinstance(row["states"], int):
+                raise TypeError
             name, split = row["folder"].split("/")
             states.setdefault(name, {})[split] = row["states"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise TrifoldError(
             "these are no labels of a suite", place=str(labels), remedy="trifold label SUITE --json > labels.json"
         ) from error

@@ -12,14 +12,17 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict, TypeVar
 
 from trifold.errors import TrifoldError
 from trifold.files import MOST_BYTES, MOST_DATA_BYTES, mendable, open_file, read_bytes
 from trifold.hardware import spell_command
+from trifold.sealed import Damaged, fill, parse_object
 
 SCHEMA = 1
 OPENING = b'{"schema":'
+
+T = TypeVar("T")
 
 
 class Attempted(TypedDict):
@@ -59,8 +62,8 @@ class Attempted(TypedDict):
 class Record(Attempted, total=False):
     """One attempt, and where it and its model come from. None, or no field in older records: it is not known."""
 
-    command: str  # that made the record
-    hardware: str  # that the attempt ran on: the accelerator, or else the processor
+    command: str | None  # that made the record
+    hardware: str | None  # that the attempt ran on: the accelerator, or else the processor
     training_command: str | None  # the fields of `trifold.model.Origin`
     training_seed: int | None
     training_seeds: int | None
@@ -120,32 +123,35 @@ def append_record(path: Path, record: Record) -> None:
 
 def read_records(path: Path) -> list[Record]:
     """All whole records of a file, in order; torn lines are left out, anything else is refused."""
-    lines = read_bytes(path, MOST_DATA_BYTES).split(b"\n")
-    records: list[Record] = []
-    for number, line in enumerate(lines, start=1):
+    return read_lines(path, Record, SCHEMA, "evaluate")
+
+
+def read_lines(path: Path, kind: type[T], schema: int, command: str) -> list[T]:
+    """All whole lines of a file that a command appends to, in order, each a TypedDict of this kind."""
+    name = kind.__name__.lower()
+    found: list[T] = []
+    for number, line in enumerate(read_bytes(path, MOST_DATA_BYTES).split(b"\n"), start=1):
+        if not line:
+            continue
         try:
-            record = json.loads(line) if line else None
-        except ValueError:
-            if not (line.startswith(OPENING) or OPENING.startswith(line)):
-                raise _foreign(path, number) from None
-            continue
-        if record is None:
-            continue
-        if not isinstance(record, dict) or "schema" not in record:
-            raise _foreign(path, number)
-        if record["schema"] != SCHEMA:
+            values = parse_object(line)
+            version = values.get("schema")
+            if type(version) is int and version != schema:
+                raise TrifoldError(
+                    f"line {number} is a {name} of version {version}, this Trifold reads {schema}",
+                    place=str(path),
+                    remedy=f"run `trifold {command}` again, into a new file",
+                )
+            if missing := kind.__required_keys__ - values.keys():  # type: ignore[attr-defined]
+                raise Damaged(f"it has no {', '.join(sorted(missing))}")
+            found.append(fill(kind, values))
+        except Damaged as error:
+            is_torn = isinstance(error.__cause__, (json.JSONDecodeError, UnicodeDecodeError))
+            if is_torn and (line.startswith(OPENING) or OPENING.startswith(line)):
+                continue
             raise TrifoldError(
-                f"line {number} is a record of version {record['schema']}, this Trifold reads {SCHEMA}",
+                f"line {number} is not a {name}: {error}",
                 place=str(path),
-                remedy="evaluate again into a new file",
-            )
-        if missing := Record.__required_keys__ - record.keys():
-            raise TrifoldError(f"line {number} has no {', '.join(sorted(missing))}", place=str(path))
-        records.append(cast(Record, record))
-    return records
-
-
-def _foreign(path: Path, number: int) -> TrifoldError:
-    return TrifoldError(
-        f"line {number} is not a record", place=str(path), remedy="name a file that `trifold evaluate` wrote"
-    )
+                remedy=f"name a file that `trifold {command}` wrote",
+            ) from error
+    return found

@@ -6,7 +6,6 @@ records of attempts do.
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
@@ -16,10 +15,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
-from trifold.errors import TrifoldError
 from trifold.evaluation.planner import FAILED, OPTIMAL, Job, find_planner, planner_version
-from trifold.evaluation.records import OPENING, Record, append_record, file_sha256
-from trifold.files import MOST_DATA_BYTES, in_turn, make_folder, read_bytes
+from trifold.evaluation.records import Record, append_record, file_sha256, read_lines
+from trifold.files import in_turn, make_folder
 from trifold.pddl.isolation import Limits, Result, run_isolated
 
 SCHEMA = 1
@@ -42,8 +40,8 @@ class Reference(TypedDict):
     search: str | None  # that found the plan
     message: str | None  # how the searches that found no valid plan ended
     seconds: float
-    timeout: float  # of all searches together
-    optimal_timeout: float  # of the optimal ones
+    timeout: float | None  # of all searches together; None: the plan was not searched for
+    optimal_timeout: float | None  # of the optimal ones
     memory_gib: float | None  # of address space
     planner: str  # such as Fast Downward 26.6
     trifold_version: str
@@ -124,26 +122,7 @@ def find_references(
 
 def read_references(path: Path) -> list[Reference]:
     """All whole references of a file, in order; torn lines are left out, anything else is refused."""
-    lines = read_bytes(path, MOST_DATA_BYTES).split(b"\n")
-    references: list[Reference] = []
-    for number, line in enumerate(lines, start=1):
-        if not line:
-            continue
-        try:
-            record = json.loads(line)
-        except ValueError:
-            if line.startswith(OPENING) or OPENING.startswith(line):
-                continue
-            record = None
-        is_whole = isinstance(record, dict) and record.keys() >= Reference.__required_keys__
-        if not is_whole or record["schema"] != SCHEMA:
-            raise TrifoldError(
-                f"line {number} is not a reference of version {SCHEMA}",
-                place=str(path),
-                remedy="name a file that `trifold reference` wrote",
-            )
-        references.append(cast(Reference, record))
-    return references
+    return read_lines(path, Reference, SCHEMA, "reference")
 
 
 def best_of_each(references: Iterable[Reference]) -> dict[str, Reference]:
