@@ -134,3 +134,56 @@ def test_processes_that_use_a_file_take_turns(tmp_path):
 def test_only_regular_files_are_used_in_turns(place):
     with pytest.raises(TrifoldError, match="not a regular file"), in_turn(Path(place)):
         pass
+
+
+def test_who_does_not_want_to_wait_does_not(tmp_path):
+    def refuse():
+        raise TrifoldError("it is in use")
+
+    before = len(os.listdir("/proc/self/fd"))
+    with in_turn(tmp_path / "file"):
+        for _ in range(3):
+            with pytest.raises(TrifoldError, match="in use"), in_turn(tmp_path / "file", refuse):
+                pass
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("take_away", [Path.unlink, lambda path: path.rename(path.with_name(f"moved {path.name}"))])
+def test_a_file_that_is_gone_before_it_is_held_is_made_anew(tmp_path, monkeypatch, take_away):
+    """So are temporary folders; and nothing stays open."""
+    lock, taken = fcntl.flock, []
+
+    def too_late(file: int, how: int) -> None:
+        if len(taken) < 3:
+            taken.append(Path(os.readlink(f"/proc/self/fd/{file}")))
+            (Path.rmdir if taken[-1].is_dir() and take_away is Path.unlink else take_away)(taken[-1])
+        lock(file, how)
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before = len(os.listdir("/proc/self/fd"))
+    monkeypatch.setattr(fcntl, "flock", too_late)
+    for make in (lambda: in_turn(tmp_path / "file"), temporary_folder):
+        taken.clear()
+        with make() as folder:
+            assert (folder or tmp_path / "file").exists()
+        assert len(taken) == 3 and len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOTSUP])
+def test_files_are_used_without_locks_where_there_are_none(tmp_path, monkeypatch, code):
+    def refuse(file: int, how: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with in_turn(tmp_path / "file"), temporary_folder() as folder:
+        write_whole(folder / "file", b"content")
+
+
+def test_what_a_link_points_to_is_written_and_the_link_stays(tmp_path):
+    for name in ("there", "missing"):
+        (tmp_path / name).symlink_to(tmp_path / "elsewhere" / name)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "there").write_bytes(b"old")
+    for name in ("there", "missing"):
+        write_whole(tmp_path / name, b"new")
+        assert (tmp_path / name).is_symlink() and (tmp_path / "elsewhere" / name).read_bytes() == b"new"

@@ -14,6 +14,7 @@ from trifold.memory import OutOfMemory, lacks_memory, memory_errors
         MemoryError(),
         MemoryError("std::bad_alloc"),
         OSError(12, "Cannot allocate memory"),
+        OSError("libtorch_cuda.so: failed to map segment from shared object"),
         ImportError("libtorch_cpu.so: failed to map segment from shared object"),
         ImportError("libc10.so: cannot allocate memory in static TLS block"),
         RuntimeError("[enforce fail at alloc_cpu.cpp:127] . DefaultCPUAllocator: can't allocate memory: you tried …"),
@@ -32,7 +33,13 @@ def test_every_way_to_run_out_of_memory_is_one_error(error):
 
 
 @pytest.mark.parametrize(
-    "error", [RuntimeError("shapes differ"), TrifoldError("no such file", place="out of memory.pddl"), KeyError("a")]
+    "error",
+    [
+        RuntimeError("shapes differ"),
+        TrifoldError("no such file", place="out of memory.pddl"),
+        FileNotFoundError(2, "No such file or directory", "out of memory.pddl"),
+        KeyError("a"),
+    ],
 )
 def test_other_errors_stay_what_they_are(error):
     with pytest.raises(type(error)) as raised, memory_errors(lambda: "less"):

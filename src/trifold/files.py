@@ -109,12 +109,13 @@ def write_whole(path: Path, content: bytes) -> None:
                 os.set_blocking(file.fileno(), True)  # who reads it may be slow, but must be there
                 file.write(content)
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with _new_part(path.parent) as (file, part):
+        goal = Path(os.path.realpath(path))  # what a link points to is replaced, and not the link
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        with _new_part(goal.parent) as (file, part):
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-            os.replace(part, path)
+            os.replace(part, goal)
     except OSError as error:
         raise mendable(error, "write the file", path) from error
 
@@ -135,8 +136,9 @@ def temporary_folder() -> Iterator[Path]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=".trifold-", suffix=".part", dir=place))
         lock = os.open(folder, os.O_RDONLY)
-        if _hold(lock):
+        if _hold(lock, folder):
             break
+        os.close(lock)
     try:
         yield folder
     finally:
@@ -148,21 +150,10 @@ def temporary_folder() -> Iterator[Path]:
 def in_turn(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
     """Hold a file for one process at a time. A missing file is made, and is removed if it is left empty.
 
-    ``on_wait`` is called before this one waits for another.
+    ``on_wait`` is called before this one waits for another. If it raises an error, this one does not wait.
     """
     try:
-        while True:
-            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o666)
-            if not stat.S_ISREG(os.fstat(lock).st_mode):
-                os.close(lock)
-                raise OSError(errno.EINVAL, IRREGULAR, str(path))
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if on_wait is not None:
-                    on_wait()
-            if _hold(lock):
-                break
+        lock = _open_and_hold(path, on_wait)
     except OSError as error:
         raise mendable(error, "use this file", path) from error
     try:
@@ -201,7 +192,7 @@ def _new_part(folder: Path) -> Iterator[tuple[BufferedWriter, Path]]:
     while True:
         part = folder / f".trifold-{secrets.token_hex(4)}.part"
         with open(part, "xb") as file:
-            if not _hold(file.fileno()):
+            if not _hold(file.fileno(), part):
                 continue
             try:
                 yield file, part
@@ -211,11 +202,34 @@ def _new_part(folder: Path) -> Iterator[tuple[BufferedWriter, Path]]:
         return
 
 
-def _hold(lock: int) -> bool:
-    """Lock an open file or folder, and say whether it is still there: another may have removed it before that."""
-    with suppress(OSError):  # without locks, as on some networks, nothing is swept either
+def _open_and_hold(path: Path, on_wait: Callable[[], None] | None) -> int:
+    while True:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o666)
+        try:
+            if not stat.S_ISREG(os.fstat(lock).st_mode):
+                raise OSError(errno.EINVAL, IRREGULAR, str(path))
+            if _hold(lock, path, on_wait):
+                return lock
+        except BaseException:
+            os.close(lock)
+            raise
+        os.close(lock)
+
+
+def _hold(lock: int, path: Path, on_wait: Callable[[], None] | None = None) -> bool:
+    """Lock an open file or folder, and say whether it is still there: another may have moved or removed it before."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if on_wait is not None:
+            on_wait()
         fcntl.flock(lock, fcntl.LOCK_EX)
-    return os.fstat(lock).st_nlink > 0
+    except OSError:
+        pass  # without locks, as on some networks, nothing is swept either
+    try:
+        return os.path.samestat(os.fstat(lock), os.stat(path))
+    except FileNotFoundError:
+        return False
 
 
 def _open_at_once(path: str, flags: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -44,10 +45,19 @@ def lacks_memory(error: BaseException) -> bool:
     """
     seen: BaseException | None = error
     while seen is not None:
-        if isinstance(seen, MemoryError) or (not isinstance(seen, TrifoldError) and tells_of_memory(str(seen))):
-            return True  # our own errors name files, and a file may have any name
+        if isinstance(seen, MemoryError) or tells_of_memory(_without_names(seen)):
+            return True
         seen = seen.__cause__ or seen.__context__
     return False
+
+
+def _without_names(error: BaseException) -> str:
+    """What an error says, but for the names of files: a file may have any name."""
+    if isinstance(error, TrifoldError):
+        return ""
+    if isinstance(error, OSError) and error.errno is not None:
+        return os.strerror(error.errno)
+    return str(error)
 
 
 @contextmanager

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,40 @@ def test_a_signal_that_asks_to_end_is_an_interrupt(number):
             raise SystemExit(130) from None
 
     assert run_to_the_end(command) == 128 + number and cleared
+
+
+@pytest.mark.usefixtures("_own_handlers")
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("an interrupt, says a library")])
+def test_a_second_interrupt_does_not_disturb_the_last_words(monkeypatch, error):
+    class Impatient(StringIO):
+        def write(self, text):
+            signal.raise_signal(signal.SIGINT)
+            return super().write(text)
+
+    def command():
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise error
+
+    monkeypatch.setattr(sys, "stderr", Impatient())
+    assert run_to_the_end(command) == 128 + signal.SIGINT
+    assert sys.stderr.getvalue() == "interrupted\n"
+
+
+@pytest.mark.parametrize("number", ENDING_SIGNALS)
+def test_a_signal_after_the_end_changes_nothing(number):
+    script = f"import atexit, signal, sys; atexit.register(signal.raise_signal, {int(number)})"
+    script += "; from trifold.commands.ending import run_to_the_end; sys.exit(run_to_the_end(lambda: sys.exit(3)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (3, "")
+
+
+def test_a_reader_that_has_gone_ends_a_command_without_a_word():
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([*TRIFOLD, "domains"], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
 
 
 @pytest.mark.usefixtures("_own_handlers")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -13,6 +15,7 @@ from trifold.commands import app
 from trifold.errors import TrifoldError
 from trifold.model import Model, checkpoint
 from trifold.training import resume, train
+from trifold.training.run import RunFolder
 
 TINY = {"preset": "small", "model": {"dim": 4, "layers": 2}}
 
@@ -59,6 +62,39 @@ def test_garbage_is_refused_and_named(run, name, content):
         (run / name).write_bytes(b'{"step": "2"}\n')
     with pytest.raises(TrifoldError, match=name.rpartition("/")[2]):
         resume(run)
+
+
+def test_metrics_without_end_are_refused(run):
+    os.truncate(run / "seed-0" / "metrics.jsonl", 2**40)
+    with pytest.raises(TrifoldError, match=r"more than(.|\n)*metrics.jsonl"):
+        resume(run)
+
+
+def test_what_a_living_process_writes_stays(run):
+    dead, living, foreign = (run / "seed-0" / f".{name}.part" for name in ("trifold-0", "trifold-1", "mine"))
+    for file in (dead, living, foreign):
+        file.touch()
+    with living.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        resume(run, steps=5)
+        assert not dead.exists() and living.exists() and foreign.exists()
+
+
+def test_the_lock_of_a_run_folder_is_held_until_it_is_gone(tmp_path, monkeypatch):
+    """Else one who has just taken it and one who makes it anew would both hold the folder."""
+    unlink, gone = Path.unlink, []
+
+    def watch(path, missing_ok=False):
+        with path.open() as file, pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        gone.append(path.name)
+        unlink(path, missing_ok)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", watch)
+        with RunFolder(tmp_path / "run").locked():
+            pass
+    assert gone == [".lock"] and not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("changes", CONFIG, ids=lambda changes: str(changes)[:30])

@@ -23,13 +23,17 @@ def run_to_the_end(command: Callable[[], object]) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # what a terminal cannot show is a question mark, and no error
     asked: list[int] = []
+    taken: list[int] = []
     try:
-        _end_when_asked(asked)
+        _end_when_asked(asked, taken)
         code = _run(command)
+        _ignore(taken)
     except KeyboardInterrupt:
+        _ignore(taken)
         _say("interrupted")
         code = 128 + signal.SIGINT
     except Exception:
+        _ignore(taken)
         if not asked:
             raise
         _say("interrupted")  # a library may make another error of an interrupt
@@ -42,13 +46,14 @@ def _run(command: Callable[[], object]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # which typer makes an exit of
+            return _end_without_reader()
         return end.code if isinstance(end.code, int) else 0 if end.code is None else 1
     except TrifoldError as error:
         _say(f"error: {error}")
         return error.exit_code
-    except BrokenPipeError:  # the reader of a pipe has gone, as `head` does
-        _close_output()
-        return 128 + signal.SIGPIPE
+    except BrokenPipeError:
+        return _end_without_reader()
     except Exception as error:
         if lacks_memory(error):
             _say(f"error: {OutOfMemory('there is not enough memory', remedy='ask for less, or give it more memory')}")
@@ -62,8 +67,8 @@ def _run(command: Callable[[], object]) -> int:
     return 0
 
 
-def _end_when_asked(asked: list[int]) -> None:
-    """Let the signals that end a process raise what Ctrl-C raises, and note which it was."""
+def _end_when_asked(asked: list[int], taken: list[int]) -> None:
+    """Let the signals that end a process raise what Ctrl-C raises; note which are taken, and which was sent."""
 
     def end(number: int, frame: FrameType | None) -> None:
         asked.append(number)
@@ -73,7 +78,20 @@ def _end_when_asked(asked: list[int]) -> None:
 
     for number in ENDING_SIGNALS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):  # else nohup or a caller wants it
+            taken.append(number)
             signal.signal(number, end)
+
+
+def _ignore(taken: list[int]) -> None:
+    """The command has ended: another signal would disturb the last words, or the exit of Python."""
+    for number in taken:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _end_without_reader() -> int:
+    """The reader of a pipe has gone, as `head` does: that is no error to be told."""
+    _close_output()
+    return 128 + signal.SIGPIPE
 
 
 def _say(text: str) -> None:

@@ -13,19 +13,17 @@ seed-N/             for each seed:
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
 from trifold.errors import TrifoldError
-from trifold.files import make_folder, open_regular, write_whole
+from trifold.files import MOST_BYTES, in_turn, make_folder, open_regular, sweep, write_whole
 from trifold.model import Model, checkpoint
 from trifold.sealed import MAX_BYTES, Damaged, fill, parse_object
 
@@ -83,26 +81,21 @@ class RunFolder:
         """Hold the folder for one process: two trainings in one folder would overwrite each other."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise TrifoldError(f"cannot make the run folder: {error.strerror}", place=str(self.path)) from error
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
-            raise TrifoldError(
-                "another process is training in this folder",
-                place=str(self.path),
-                remedy="wait for it, or choose another folder with --run",
-            ) from None
-        try:
-            yield
+            with in_turn(self.path / ".lock", self._refuse):
+                yield
         finally:
-            os.close(lock)
-            if not (self.path / "config.json").exists():  # nothing began: leave nothing behind
-                (self.path / ".lock").unlink(missing_ok=True)
-                with suppress(OSError):
-                    self.path.rmdir()
+            with suppress(OSError):
+                self.path.rmdir()  # if nothing began: leave nothing behind
+
+    def _refuse(self) -> NoReturn:
+        raise TrifoldError(
+            "another process is training in this folder",
+            place=str(self.path),
+            remedy="wait for it, or choose another folder with --run",
+        )
 
     def write(self, name: str, content: dict[str, Any]) -> None:
         """Write one of the JSON files."""
@@ -170,7 +163,10 @@ class SeedFolder:
         path = self.path / "metrics.jsonl"
         try:
             with open_regular(path) as file:
-                *lines, _ = file.read().split(b"\n")
+                content = file.read(MOST_BYTES + 1)
+            if len(content) > MOST_BYTES:
+                raise Damaged(f"there are more than {MOST_BYTES:,} bytes")
+            *lines, _ = content.split(b"\n")
             found = [parse_object(line) for line in lines]
             for line in found:
                 for name in ("step", "loss", "validation"):
@@ -216,9 +212,7 @@ class SeedFolder:
     def load(self, model: Model, optimizer: torch.optim.Optimizer) -> TrainingState:
         """Set the model and the optimizer to the last save, and forget what was logged after it."""
         make_folder(self.path)
-        for leftover in self.path.glob(".*.part"):  # of a process that was killed while it wrote
-            with suppress(OSError):
-                leftover.unlink()
+        sweep(self.path)
         if not self.last.exists():
             (self.path / "metrics.jsonl").unlink(missing_ok=True)
             return TrainingState()
