@@ -130,8 +130,9 @@ def classify(ended: Ended) -> tuple[str, str]:
     for words in ("bad input", "input error"):  # of evaluate, and of label
         if ended.code == 2 and words in said:
             return "refused", next(line for line in said.splitlines() if words in line)
-    is_unsolvable = ended.code == 2 and "unsolvable" in said  # which label says, and is judged
-    if is_unsolvable or 2 < ended.code <= 10:
+    # What label says of problems that it left out is judged, too.
+    left_out = ended.code == 2 and re.search(r": (unsolvable|state limit|time limit|memory limit), ", ended.errors)
+    if left_out or 2 < ended.code <= 10:
         return "named", f"exit code {ended.code}"
     return "unknown", f"exit code {ended.code}: {last}"
 

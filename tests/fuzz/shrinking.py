@@ -13,7 +13,7 @@ Tree = Any  # a word, or a list of trees
 def parse(text: str) -> list[Tree]:
     """The text's expressions; comments are left out."""
     stack: list[list[Tree]] = [[]]
-    for token in re.findall(r"[()]|[^\s()]+", re.sub(r";[^\n]*", "", text)):
+    for token in re.findall(r"[()]|\??[^\s()?]+|\?", re.sub(r";[^\n]*", "", text)):
         if token == "(":
             stack.append([])
         elif token == ")" and len(stack) > 1:
