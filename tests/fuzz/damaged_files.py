@@ -38,6 +38,7 @@ from trifold.commands import app
 from trifold.data import Labelled, label
 from trifold.domains import write_problems
 from trifold.errors import TrifoldError
+from trifold.evaluation import RENDERERS, read_records, summarise
 from trifold.evaluation.job import Job, describe_job
 from trifold.model import Model, Origin
 from trifold.pddl import load_problem
@@ -46,6 +47,7 @@ from trifold.training import resume, train
 from trifold.training.run import SeedFolder
 from trifold.training.step import build_optimizer
 
+RECORDS = Path(__file__).parents[2] / "experiments" / "results" / "suite" / "gripper.jsonl"
 OUTCOMES = ("refused", "recomputed", "equal", "accepted", "traceback", "silent")
 SECONDS = 60
 
@@ -197,6 +199,7 @@ class Workshop:
         self.labelled = self.label()
         self.entries = sorted(file.with_suffix("") for file in self.cache.glob("*.json"))
         self.last = self.read_last(self.run / "seed-0")
+        self.records = b"".join(RECORDS.read_bytes().splitlines(keepends=True)[:3])
 
     def label(self) -> list[Labelled]:
         return label(self.folder / "gripper" / "domain.pddl", self.problems, workers=1, cache=self.cache)
@@ -269,6 +272,22 @@ class Workshop:
             return "accepted" if damage.is_edit and all(item.cached for item in found) else "silent"
         return "equal" if all(item.cached for item in found) else "recomputed"
 
+    def damage_records(self, random: Random) -> Damage:
+        """Damage to the last of some records, or to any bytes: they have no checksum, and a torn line is left out."""
+        if random.random() < 0.3:
+            return replace(damage_bytes(random, self.records), is_edit=True)
+        return damage_json(random, self.records, of_lines=True)
+
+    def read_records(self, damage: Damage) -> str:
+        """Read records, and make tables of them, as `table` does."""
+        file = self.folder / "records.jsonl"
+        file.write_bytes(damage.content)
+        found = read_records(file)
+        for render in RENDERERS.values():
+            render(summarise(found)).encode(errors="replace")
+        same = found == [json.loads(line) for line in self.records.splitlines()]
+        return "equal" if same else "accepted" if damage.is_edit else "silent"
+
     def targets(self, random: Random) -> dict[str, Callable[[], tuple[Damage, Callable[[Damage], str]]]]:
         """For each kind of file, a way to damage one and to read it."""
 
@@ -283,6 +302,7 @@ class Workshop:
             "last save": lambda: (tensors(self.run / "seed-0" / "last.safetensors"), self.read_save),
             "labels": lambda: (tensors(space), lambda damage: self.read_entry(space, damage)),
             "facts": lambda: (damage_bytes(random, facts.read_bytes()), lambda damage: self.read_entry(facts, damage)),
+            "records": lambda: (self.damage_records(random), self.read_records),
             "run folder": lambda: (
                 damage_json(random, (self.run / name).read_bytes(), of_lines=name.endswith("l")),
                 lambda damage: self.read_run(name, damage),

@@ -10,9 +10,10 @@ import pytest
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
-def test_a_command_that_is_killed_and_run_again_loses_nothing():
+@pytest.mark.parametrize(("command", "count", "seed"), [("generate", 3, 0), ("label", 1, 2)])
+def test_a_command_that_is_killed_and_run_again_loses_nothing(command, count, seed):
     script = Path(__file__).with_name("crash.py")
-    words = ["--count", "3", "--seed", "0", "--command", "generate"]
+    words = ["--count", str(count), "--seed", str(seed), "--command", command]
     done = subprocess.run([sys.executable, str(script), *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1].split()[:2] == ["all", "3"]
+    assert done.stdout.splitlines()[-1].split()[:2] == ["all", str(count)]

@@ -31,8 +31,8 @@ def workshop(tmp_path_factory):
 
 
 def test_damage_is_refused_or_mended(workshop):
-    figures = run(workshop, count=25, seed=0)
-    assert sum(row["tried"] for row in figures.values()) == 25
+    figures = run(workshop, count=30, seed=0)
+    assert sum(row["tried"] for row in figures.values()) == 30
     assert not any(row["traceback"] + row["silent"] for row in figures.values()), figures
 
 
