@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "shipped": {"errors", "tensor_file", "model"},
     "planning": {"errors", "files", "pddl"},
     "training": {"errors", "files", "sealed", "hardware", "data", "model", "planning", "wl"},
-    "evaluation": {"errors", "files", "hardware", "memory", "model", "planning", "pddl", "shipped"},
+    "evaluation": {"errors", "files", "sealed", "hardware", "memory", "model", "planning", "pddl", "shipped"},
     "analysis": {"errors", "structures", "data", "model", "wl", "encoders", "nn"},
     "bench": {"errors", "files", "structures", "domains", "pddl", "encoders", "nn", "data", "model"}
     | {"planning", "training", "evaluation"},
