@@ -291,7 +291,7 @@ def test_minutes_end_a_run_and_its_schedule(folder, tmp_path, monkeypatch):
 
 def test_a_run_folder_is_complete_and_readable(folder, tmp_path):
     run_tiny(folder, tmp_path / "run")
-    names = {path.name for path in (tmp_path / "run").iterdir() if path.name != ".lock"}
+    names = {path.name for path in (tmp_path / "run").iterdir()}
     assert names == {"config.json", "environment.json", "data.json", "curves.png", "model.safetensors", "seed-0"}
     summary = json.loads((tmp_path / "run" / "data.json").read_text())
     assert summary["problems"] == 3 and summary["validation_problems"] == 1 and len(summary["files"]) == 4
