@@ -6,6 +6,7 @@ import json
 import random
 import re
 import shutil
+import signal
 import tempfile
 import time
 from collections import Counter
@@ -26,6 +27,9 @@ from trifold.pddl.executor import Executor
 
 TIMEOUT, HANG = 10.0, 90.0
 """Seconds that commands are given for a problem, and after which they hang: they also start, train and write."""
+
+JUDGED = 20.0
+"""Seconds that the judges are given."""
 
 MAX_STATES = 1500
 REAL = 50
@@ -101,7 +105,7 @@ def run_case(case: Case, *, for_real: bool = False) -> tuple[str, str]:
         arguments = [word.format(model=case.model) for word in COMMANDS[case.command]]
         ended = (run_for_real if for_real else run_in_fork)(arguments, folder, HANG)
         outcome, message = classify(ended)
-        if outcome in ("ok", "named") and (lie := find_lie(case, ended, folder)):
+        if outcome in ("ok", "named") and (lie := _find_lie_in_time(case, ended, folder)):
             return ("unjudged" if lie == "unjudged" else "wrong"), lie
         return outcome, message
     finally:
@@ -135,6 +139,23 @@ def classify(ended: Ended) -> tuple[str, str]:
     if left_out or 2 < ended.code <= 10:
         return "named", f"exit code {ended.code}"
     return "unknown", f"exit code {ended.code}: {last}"
+
+
+def _find_lie_in_time(case: Case, ended: Ended, folder: Path) -> str | None:
+    """What ``find_lie`` finds within JUDGED seconds: to list the actions of a mutated domain may take for ever."""
+
+    def give_up(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, JUDGED)
+    try:
+        return find_lie(case, ended, folder)
+    except TimeoutError:
+        return "unjudged"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def find_lie(case: Case, ended: Ended, folder: Path) -> str | None:
