@@ -19,11 +19,11 @@ import torch
 from torch import Tensor
 
 from trifold.errors import TrifoldError
-from trifold.hardware import spell_command
-from trifold.model import Model, Origin
+from trifold.model import Model
 from trifold.pddl import Problem, State, load_problem
 from trifold.pddl.folder import find_problems
 from trifold.planning import TIE, choose, follow_policy
+from trifold.provenance import Origin, spell_command
 from trifold.shipped import FOLDER, SUFFIX
 from trifold.training.run import RunFolder
 

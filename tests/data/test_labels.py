@@ -11,7 +11,7 @@ from trifold.data import labels
 from trifold.data.labels import Labelled, LabelLimits, _look_up, default_cache, label
 from trifold.errors import TrifoldError
 from trifold.pddl import expand
-from trifold.pddl.isolation import Result
+from trifold.processes import Result
 
 DOMAIN = """(define (domain switches) (:predicates (on ?x) (stuck ?x) (dud ?x))
   (:action flip :parameters (?x) :precondition (not (stuck ?x)) :effect (on ?x))

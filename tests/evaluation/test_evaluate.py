@@ -23,10 +23,11 @@ from trifold.evaluation import Job, attempt, attempt_each, evaluate, read_record
 from trifold.evaluation.evaluate import threads_each
 from trifold.evaluation.job import solve_job
 from trifold.memory import OutOfMemory
-from trifold.model import Model, ModelConfig, Origin
+from trifold.model import Model, ModelConfig
 from trifold.pddl import load_domain, load_problem
-from trifold.pddl.isolation import Limits, Result
 from trifold.planning import Outcome, Trajectory, read_plan, replay
+from trifold.processes import Limits, Result
+from trifold.provenance import Origin
 
 # One can only go forward, so that every policy, of any model, goes the same way.
 DOMAIN = """

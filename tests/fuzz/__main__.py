@@ -16,7 +16,7 @@ from pathlib import Path
 from fuzz import damaged_files, mutated_inputs, random_domains, second_judge
 from fuzz.figures import BAD, Finding, bad, table
 from fuzz.strategies import FAMILIES
-from trifold.pddl.isolation import available_cores
+from trifold.processes import available_cores
 
 ENDLESS = 10**9
 Rows = dict[str, Counter[str]]

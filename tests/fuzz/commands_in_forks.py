@@ -24,12 +24,12 @@ import torch
 from typer.testing import CliRunner
 
 from trifold.commands import app, main
-from trifold.pddl import isolation, worker
+from trifold.processes import isolation, worker
 
 MODULES = (
     "matplotlib", "pymimir.advanced.datasets", "pymimir.advanced.search", "pydantic", "rich.progress",
     "safetensors.numpy", "safetensors.torch", "trifold.analysis", "trifold.data", "trifold.evaluation.job",
-    "trifold.model", "trifold.pddl.expansion", "trifold.pddl.worker", "trifold.shipped", "trifold.training",
+    "trifold.model", "trifold.pddl.expansion", "trifold.processes.worker", "trifold.shipped", "trifold.training",
 )  # fmt: skip
 """What commands and their children import late."""
 
@@ -121,9 +121,9 @@ def _be_the_command(arguments: Sequence[str], folder: Path) -> None:
 
 def _forked_worker(arguments: Sequence[str], **options: Any) -> Any:
     """``subprocess.Popen`` for the children of isolation, by a fork; anything else is started as usual."""
-    if "trifold.pddl.worker" not in arguments:
+    if "trifold.processes.worker" not in arguments:
         return subprocess.Popen(arguments, **options)
-    return ForkedWorker(arguments[arguments.index("trifold.pddl.worker") + 1 :], options)
+    return ForkedWorker(arguments[arguments.index("trifold.processes.worker") + 1 :], options)
 
 
 class ForkedWorker:

@@ -40,8 +40,9 @@ from trifold.domains import write_problems
 from trifold.errors import TrifoldError
 from trifold.evaluation import RENDERERS, read_records, summarise
 from trifold.evaluation.job import Job, describe_job
-from trifold.model import Model, Origin
+from trifold.model import Model
 from trifold.pddl import load_problem
+from trifold.provenance import Origin
 from trifold.sealed import BLANK, seal
 from trifold.training import resume, train
 from trifold.training.run import SeedFolder

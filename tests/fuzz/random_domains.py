@@ -21,9 +21,10 @@ from fuzz.oracle import Truth, difference, difference_of_steps, explore
 from fuzz.shrinking import shrink
 from fuzz.strategies import States, draw_domain
 from trifold.errors import TrifoldError
-from trifold.pddl import Limits, UnsolvableError, expand, run_isolated
+from trifold.pddl import UnsolvableError, expand
 from trifold.pddl.executor import Executor
 from trifold.pddl.expansion import expand_with_pymimir
+from trifold.processes import Limits, run_isolated
 
 BATCH = 25
 STEPPED = 60

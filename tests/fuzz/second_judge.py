@@ -14,8 +14,8 @@ from fuzz.figures import Finding
 from fuzz.naive import NaiveTask
 from fuzz.oracle import Task
 from fuzz.random_domains import draw
-from trifold.pddl import Limits, run_isolated
 from trifold.pddl.executor import Executor
+from trifold.processes import Limits, run_isolated
 
 STEPS = 4
 BATCH = 10

@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 
 from trifold.commands import app
 from trifold.errors import TrifoldError
-from trifold.model import Model, Origin, checkpoint
+from trifold.model import Model, checkpoint
+from trifold.provenance import Origin
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from trifold.errors import TrifoldError
-from trifold.model import Model, Origin
+from trifold.model import Model
 from trifold.pddl import load_problem
+from trifold.provenance import Origin
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 

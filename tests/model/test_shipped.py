@@ -14,8 +14,9 @@ from safetensors.torch import load_file
 import trifold
 from trifold import shipped
 from trifold.errors import TrifoldError
-from trifold.model import Model, Origin
+from trifold.model import Model
 from trifold.pddl import load_problem
+from trifold.provenance import Origin
 from trifold.tensor_file import open_tensors
 
 ROOT = Path(__file__).parents[2]

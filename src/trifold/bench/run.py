@@ -24,8 +24,8 @@ from trifold.errors import TrifoldError
 from trifold.files import temporary_folder
 from trifold.model import Model, ModelConfig, choose_device
 from trifold.pddl import StateSpace, load_domain, load_problem
-from trifold.pddl.isolation import Limits, run_isolated
 from trifold.pddl.text import open_source
+from trifold.processes import Limits, run_isolated
 from trifold.structures import Structures, concatenate
 
 STATES = 2048

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from trifold.training.environment import describe_environment
+from trifold.provenance import describe_environment
 
 Value = TypeVar("Value")
 

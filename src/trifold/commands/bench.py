@@ -68,7 +68,7 @@ def bench(
     the whole problem in which the policy makes one step.
     """
     from trifold.model import ModelConfig
-    from trifold.pddl.isolation import Limits, run_isolated
+    from trifold.processes import Limits, run_isolated
 
     def say(_: int, event: dict[str, str]) -> None:
         if not quiet:

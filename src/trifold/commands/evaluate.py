@@ -56,8 +56,8 @@ def evaluate(
     )
     from trifold.evaluation import evaluate as evaluate_all
     from trifold.pddl.folder import find_domain, find_problems
-    from trifold.pddl.isolation import available_cores
     from trifold.planning import Outcome
+    from trifold.processes import available_cores
 
     problems = find_problems(place)
     try:

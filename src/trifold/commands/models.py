@@ -53,7 +53,8 @@ def models(
 
 
 def _describe(name: str, file: Path, *, whole: bool) -> dict[str, Any]:
-    from trifold.model import Model, Origin
+    from trifold.model import Model
+    from trifold.provenance import Origin
 
     model = Model.load(file)
     facts = {

@@ -60,7 +60,7 @@ def reference(
     from trifold.evaluation.first_plan import find_first_plans
     from trifold.evaluation.references import find_references
     from trifold.pddl.folder import find_domain, find_problems
-    from trifold.pddl.isolation import available_cores
+    from trifold.processes import available_cores
 
     problems = find_problems(place)
     domain = domain or find_domain(place)

@@ -36,7 +36,7 @@ def select(
     from trifold.evaluation.selection import best_of, score_each
     from trifold.model import Model
     from trifold.pddl.folder import find_domain, find_problems
-    from trifold.pddl.isolation import available_cores
+    from trifold.processes import available_cores
     from trifold.training.run import RunFolder
 
     folder, problems = RunFolder(run), find_problems(place)
@@ -93,7 +93,8 @@ def select(
 
 
 def _validation_loss(file: Path) -> float:
-    from trifold.model import Model, Origin
+    from trifold.model import Model
+    from trifold.provenance import Origin
 
     loss = Origin.of(Model.load(file).provenance).validation_loss
     if loss is None:

@@ -14,8 +14,8 @@ from pathlib import Path
 from trifold.errors import TrifoldError
 from trifold.files import open_regular, read_text, sweep, temporary_folder, write_whole
 from trifold.pddl import load_domain
-from trifold.pddl.isolation import Limits, Result, available_cores, run_isolated
 from trifold.pddl.state_space import VERSION, StateSpace
+from trifold.processes import Limits, Result, available_cores, run_isolated
 from trifold.sealed import MAX_BYTES, SEAL, check_seal, parse_object, seal, write_object
 
 FUNCTION = "trifold.pddl.expansion:expand_to_file"

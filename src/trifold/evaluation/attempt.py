@@ -9,8 +9,8 @@ from typing import Any
 from trifold.errors import TrifoldError
 from trifold.evaluation.job import Job
 from trifold.memory import OutOfMemory
-from trifold.pddl.isolation import Limits, Result, run_isolated
 from trifold.planning import Outcome
+from trifold.processes import Limits, Result, run_isolated
 
 # How the end of a child process reads as the end of an attempt.
 OUTCOMES = {

@@ -26,8 +26,8 @@ from trifold.evaluation.records import (
     read_records,
 )
 from trifold.files import MOST_DATA_BYTES, in_turn, make_folder
-from trifold.pddl.isolation import available_cores
 from trifold.planning import Outcome, write_plan
+from trifold.processes import available_cores
 from trifold.shipped import find_model
 
 

@@ -40,10 +40,10 @@ from trifold.evaluation.records import (
 )
 from trifold.evaluation.references import CHECKING_SECONDS
 from trifold.files import in_turn, make_folder, read_bytes
-from trifold.hardware import processor_name
 from trifold.pddl.executor import Executor
-from trifold.pddl.isolation import Limits, Result, run_isolated
 from trifold.planning import Outcome, judge
+from trifold.processes import Limits, Result, run_isolated
+from trifold.provenance import processor_name
 
 PLANNER, POLICY = "LAMA", "first plan"
 

@@ -13,8 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trifold.hardware import processor_name
 from trifold.planning import Step, solve
+from trifold.provenance import processor_name
 
 if TYPE_CHECKING:
     from trifold.model import Model
@@ -75,7 +75,7 @@ def describe_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
     """Load the model and the domain alone; return their names, and where the model comes from and will run."""
     import torch
 
-    from trifold.model import Origin
+    from trifold.provenance import Origin
 
     model, _, about = _prepare(Job(**job))
     on_cuda = model.device.type == "cuda"

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from trifold.errors import TrifoldError
-from trifold.evaluation.leash import ERRORS, run_on_leash
 from trifold.files import read_text, temporary_folder
 from trifold.pddl.executor import Executor
 from trifold.pddl.text import parse
 from trifold.planning import judge, parse_plan
+from trifold.processes import ERRORS, run_on_leash
 
 OPTIMAL, BEST_KNOWN, NO_PLAN, FAILED = "optimal", "best known", "no plan", "failed"
 """The kinds of reference: the shortest plan, a plan, none within the limits, and what is worth another try."""

@@ -16,7 +16,7 @@ from typing import Any, TypedDict, TypeVar
 
 from trifold.errors import TrifoldError
 from trifold.files import MOST_BYTES, MOST_DATA_BYTES, mendable, open_file, read_bytes
-from trifold.hardware import spell_command
+from trifold.provenance import spell_command
 from trifold.sealed import Damaged, fill, parse_object
 
 SCHEMA = 1

@@ -18,7 +18,7 @@ from typing import Any, TypedDict, cast
 from trifold.evaluation.planner import FAILED, OPTIMAL, Job, find_planner, planner_version
 from trifold.evaluation.records import Record, append_record, file_sha256, read_lines
 from trifold.files import in_turn, make_folder
-from trifold.pddl.isolation import Limits, Result, run_isolated
+from trifold.processes import Limits, Result, run_isolated
 
 SCHEMA = 1
 

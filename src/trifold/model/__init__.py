@@ -4,6 +4,5 @@ from trifold.model.config import ModelConfig
 from trifold.model.device import choose_device
 from trifold.model.model import Model, UntrainedRelation
 from trifold.model.network import ValueNetwork
-from trifold.model.origin import Origin
 
-__all__ = ["Model", "ModelConfig", "Origin", "UntrainedRelation", "ValueNetwork", "choose_device"]
+__all__ = ["Model", "ModelConfig", "UntrainedRelation", "ValueNetwork", "choose_device"]

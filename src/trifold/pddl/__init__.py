@@ -2,16 +2,13 @@
 
 from trifold.pddl.atoms import AtomTable
 from trifold.pddl.expansion import StateLimitError, UnsolvableError, expand
-from trifold.pddl.isolation import Limits, Result, run_isolated
 from trifold.pddl.problem import Domain, Problem, State, load_domain, load_problem
 from trifold.pddl.state_space import StateSpace
 
 __all__ = [
     "AtomTable",
     "Domain",
-    "Limits",
     "Problem",
-    "Result",
     "State",
     "StateLimitError",
     "StateSpace",
@@ -19,5 +16,4 @@ __all__ = [
     "expand",
     "load_domain",
     "load_problem",
-    "run_isolated",
 ]

@@ -27,8 +27,8 @@ from trifold.data import (
 from trifold.errors import TrifoldError
 from trifold.files import read_text
 from trifold.model import Model, ModelConfig, choose_device
+from trifold.provenance import describe_environment
 from trifold.sealed import Damaged, fill
-from trifold.training.environment import describe_environment
 from trifold.training.loop import Progress, train_in_turns
 from trifold.training.merge import merge_states
 from trifold.training.plot import plot_curves

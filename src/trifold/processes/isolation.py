@@ -104,7 +104,7 @@ class _Child:
         environment = os.environ | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}
         memory = "" if limits.memory_gib is None else str(int(limits.memory_gib * 2**30))
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "trifold.pddl.worker", function, memory, str(os.getpid())],
+            [sys.executable, "-P", "-m", "trifold.processes.worker", function, memory, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from trifold.pddl import Limits, Result, run_isolated
+from trifold.processes import Limits, Result, run_isolated
 
 FUNCTION = "isolated_jobs:run"
 
@@ -116,7 +116,7 @@ def test_an_error_in_the_consumer_ends_the_children() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells children that their parent was killed")
 def test_children_die_with_a_parent_that_is_killed() -> None:
     script = (
-        "from trifold.pddl import Limits, run_isolated\n"
+        "from trifold.processes import Limits, run_isolated\n"
         "def show(job, event): print(event['pid'], flush=True)\n"
         "list(run_isolated('isolated_jobs:run', [{'do': 'sleep', 'seconds': 60}], workers=1, limits=Limits(),\n"
         "                  on_event=show))\n"

@@ -1,14 +1,68 @@
-"""Where a model comes from, in a few facts."""
+"""What a run records of its origin: source, versions, hardware and command, and what a model says of its training."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import os
+import platform
+import shlex
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, TypeVar
 
-from trifold.hardware import spell_command
-
 T = TypeVar("T")
+
+
+def source_version() -> str:
+    """The version of Trifold, and after a plus the first digits of a hash of its source."""
+    folder, digest = Path(__file__).parent, hashlib.sha256()
+    for file in sorted(folder.rglob("*.py")):
+        digest.update(f"\0{file.relative_to(folder).as_posix()}\0".encode() + file.read_bytes())
+    return f"{version('trifold')}+{digest.hexdigest()[:8]}"
+
+
+def processor_name() -> str:
+    """What the processor calls itself."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def spell_command(words: Sequence[str]) -> str:
+    """A command as one would type it, from the words of ``sys.argv``.
+
+    >>> spell_command(["/somewhere/bin/trifold", "train", "my problems"])
+    "trifold train 'my problems'"
+    >>> spell_command(["scripts/sweep.py", "--all"])
+    'python sweep.py --all'
+    """
+    program = Path(words[0])
+    if program.name == "trifold" or program.parts[-2:] == ("trifold", "__main__.py"):
+        return shlex.join(["trifold", *words[1:]])
+    return shlex.join(["python", program.name, *words[1:]])
+
+
+def describe_environment(device: str) -> dict[str, Any]:
+    """The versions and the hardware of a run, as JSON."""
+    import torch  # slow to import, and records need no more than the names above
+
+    packages = ("torch", "pymimir", "numpy", "safetensors")
+    versions = {"trifold": source_version()} | {package: version(package) for package in packages}
+    with suppress(PackageNotFoundError):  # it comes with builds of torch for CUDA alone
+        versions["triton"] = version("triton")
+    return {
+        "python": platform.python_version(),
+        "versions": versions,
+        "platform": platform.platform(),
+        "processor": processor_name(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "device": torch.cuda.get_device_name(device) if device.startswith("cuda") else device,
+    }
 
 
 @dataclass(frozen=True)
