@@ -34,10 +34,10 @@ from trifold.nn import RGNN
 from trifold.nn.fused import FusedRGNN
 from trifold.nn.layout import Capacity, Layout
 from trifold.training import Settings
-from trifold.training.loop import train_in_turns
+from trifold.training.loop import SeedTraining, train_seed
 from trifold.training.run import SeedFolder
 from trifold.training.sampler import BalancedSampler
-from trifold.training.step import build_optimizer, build_step
+from trifold.training.step import TrainingStep, build_optimizer
 
 STEPS = 2_000
 EVERY = 500
@@ -78,8 +78,7 @@ def main() -> None:
             if seed == 0:
                 found["errors"]["at initialisation"] = gradient_errors(model, data, arguments.batch)
             folder = SeedFolder(Path(scratch) / str(seed))
-            for _ in train_in_turns(model, data, held_out, settings, seed, folder, lambda progress: None):
-                pass
+            train_seed(SeedTraining(model, data, held_out, settings, seed, folder), lambda progress: None)
             found["losses"][f"fused, seed {seed}"] = last_loss(folder)
             if seed == 0:
                 found["errors"][f"after {STEPS:,} steps"] = gradient_errors(model, data, arguments.batch)
@@ -123,9 +122,9 @@ def gradient_errors(model: Model, data: Dataset, batch: int) -> dict[str, float]
 
 def wall_over_kernels(model: Model, data: Dataset, settings: Settings) -> dict[str, float]:
     """Milliseconds of wall time and of kernels a step, over 1,000 steps as ``training.loop`` takes them."""
-    optimizer = build_optimizer(model.network, settings.learning_rate, fused=True)
+    optimizer = build_optimizer(model.network, settings.learning_rate, model.backend)
     sampler = BalancedSampler(data.targets, settings.batch, 0, data.weights, settings.balance)
-    step = build_step(model, optimizer, data, sampler, fused=True)
+    step = TrainingStep(model, optimizer, data, sampler)
     total = torch.zeros((), dtype=torch.float64, device="cuda")
 
     def train(first: int, steps: int) -> None:

@@ -21,7 +21,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tensor_file": {"errors", "files", "sealed"},
     "structures": set(),
     "domains": set(),
-    "processes": {"errors", "files", "memory"},
+    "plugins": {"errors"},
+    "processes": {"errors", "files", "memory", "plugins"},
     "pddl": {"errors", "files", "memory", "sealed", "tensor_file", "structures"},
     "encoders": {"errors", "structures"},
     "wl": {"errors", "structures"},
@@ -32,7 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "model": {"errors", "sealed", "tensor_file", "structures", "pddl", "encoders", "nn"},
     "shipped": {"errors", "tensor_file", "model"},
     "planning": {"errors", "files", "pddl"},
-    "training": {"errors", "files", "sealed", "provenance", "data", "model", "planning", "wl"},
+    "training": {"errors", "files", "sealed", "provenance", "structures", "data", "nn", "model", "wl"},
     "evaluation": {"errors", "files", "sealed", "provenance", "memory", "processes", "model", "planning", "pddl"}
     | {"shipped"},
     "analysis": {"errors", "structures", "data", "model", "wl", "encoders", "nn"},

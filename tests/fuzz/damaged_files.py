@@ -41,6 +41,7 @@ from trifold.errors import TrifoldError
 from trifold.evaluation import RENDERERS, read_records, summarise
 from trifold.evaluation.job import Job, describe_job
 from trifold.model import Model
+from trifold.nn import REFERENCE
 from trifold.pddl import load_problem
 from trifold.provenance import Origin
 from trifold.sealed import BLANK, seal
@@ -231,7 +232,7 @@ class Workshop:
     def read_last(self, seed: Path) -> Any:
         """The training state of a seed's folder, with all tensors."""
         model = Model.load(self.run / "model.safetensors")
-        optimizer = build_optimizer(model.network, 1e-3, fused=False)
+        optimizer = build_optimizer(model.network, 1e-3, REFERENCE)
         state = SeedFolder(seed).load(model, optimizer)
         moments = {i: {n: v.tolist() for n, v in e.items()} for i, e in optimizer.state_dict()["state"].items()}
         return state, {n: w.tolist() for n, w in model.network.state_dict().items()}, moments

@@ -14,6 +14,7 @@ from trifold.domains import DOMAINS, domain_text
 from trifold.encoders import ENCODERS
 from trifold.errors import TrifoldError
 from trifold.model import Model, ModelConfig, UntrainedRelation, checkpoint
+from trifold.nn import RGNN, EdgeTransformer
 from trifold.pddl import expand, load_domain, load_problem
 from trifold.training import PRESETS
 
@@ -37,8 +38,8 @@ def fresh(name, space):
 
 def test_one_name_is_one_architecture():
     assert {name: ModelConfig(encoder=name).label for name in ENCODERS} == LABELS
-    networks = {name: ModelConfig(encoder=name).network for name in ENCODERS}
-    assert networks == dict.fromkeys(LABELS, "rgnn") | {"marks": "edge-transformer"}
+    networks = {name: type(ModelConfig(encoder=name).build_network([])) for name in ENCODERS}
+    assert networks == dict.fromkeys(LABELS, RGNN) | {"marks": EdgeTransformer}
 
 
 @pytest.mark.parametrize("name", LABELS)

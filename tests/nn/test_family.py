@@ -23,6 +23,7 @@ from oracles_pairs import (
 )
 from trifold.domains import DOMAINS, domain_text
 from trifold.encoders import Compositions, Pairs
+from trifold.errors import TrifoldError
 from trifold.model import ModelConfig, ValueNetwork
 from trifold.nn import EdgeTransformer, InitialEmbeddings
 from trifold.pddl import expand
@@ -139,7 +140,7 @@ def test_an_edge_transformer_refuses_what_is_not_all_pairs():
     _, network = architecture("marks")
     with pytest.raises(ValueError, match="reads all pairs of objects"):
         network(Pairs(0)(from_naive(MIXED, BINARY)))
-    with pytest.raises(ValueError, match="8 heads cannot share 12"):
+    with pytest.raises(TrifoldError, match="8 heads, which cannot share 12"):
         EdgeTransformer([], dim=12, layers=1)
 
 

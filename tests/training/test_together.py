@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import sys
+import threading
 import time
+from functools import partial
 from types import SimpleNamespace
 from typing import ClassVar
 
@@ -13,10 +16,9 @@ import torch
 
 from trifold.errors import TrifoldError
 from trifold.model import Model, checkpoint
-from trifold.training import loop, resume, together, train
+from trifold.training import Watcher, loop, resume, together, train
 from trifold.training.run import Diverged, RunFolder, TrainingState
-from trifold.training.together import SharedClock, train_together
-from trifold.training.train import Watcher
+from trifold.training.together import train_seeds
 
 SEEDS = (3, 4, 5)
 SETTINGS = {"steps": 12, "validate_every": 5, "batch": 8, "seed": SEEDS[0], "seeds": len(SEEDS)}
@@ -26,7 +28,7 @@ CPU = torch.device("cpu")
 @pytest.fixture
 def _in_turns(monkeypatch):
     """Let the reference, too, be trained in turns, and report every step."""
-    monkeypatch.setattr(sys.modules["trifold.training.train"], "is_fused", lambda *_: True)
+    monkeypatch.setattr(sys.modules["trifold.training.train"], "at_once", lambda backend: 4)
     monkeypatch.setattr(loop, "SHOW_SECONDS", -1.0)
 
 
@@ -145,7 +147,7 @@ def test_a_longer_run_forgets_no_seed(folder, tmp_path, monkeypatch, breaks_at):
 @pytest.mark.usefixtures("_in_turns")
 def test_no_step_is_built_for_a_seed_that_has_ended(folder, tmp_path, monkeypatch):
     run_tiny(folder, tmp_path / "run")
-    monkeypatch.setattr(loop, "build_step", None)
+    monkeypatch.setattr(loop, "TrainingStep", None)
     assert resume(tmp_path / "run").steps > 0
 
 
@@ -177,35 +179,84 @@ def test_seconds_add_up_whoever_waits(monkeypatch):
     """Trainings of different length; all the waiting happens in the turns of one of them."""
     wall = SimpleNamespace(now=100.0)
     monkeypatch.setattr(together, "time", SimpleNamespace(monotonic=lambda: wall.now))
-    clock = SharedClock()
 
-    def training(steps, seconds):
-        wall.now += 50  # to build the step, which is no training
-        yield TrainingState()
+    def train(training, show, clock):
         began = clock()
-        for step in range(steps):
-            wall.now += seconds
-            yield TrainingState(step=step + 1, seconds=clock() - began)
+        for step in range(training.steps):
+            wall.now += training.seconds
+            training.state = TrainingState(step=step + 1, seconds=clock() - began)
 
-    endings = train_together([training(1000, 2.0), training(1000, 0.0), training(2000, 1.0)], clock, 3, CPU)
+    def start(steps, seconds):
+        wall.now += 50  # to build the step, which is no training
+        return SimpleNamespace(steps=steps, seconds=seconds, state=TrainingState())
+
+    monkeypatch.setattr(together, "train_seed", train)
+    starts = [partial(start, 1000, 2.0), partial(start, 1000, 0.0), partial(start, 2000, 1.0)]
+    (endings,) = train_seeds(starts, lambda progress: None, 3, CPU)
     states = [ending.state for ending in endings]
     assert [state.step for state in states] == [1000, 1000, 2000]
     assert [state.seconds for state in states] == pytest.approx([1000, 1000, 2000], rel=0.01)
     assert sum(state.seconds for state in states) == pytest.approx(wall.now - 250, rel=0.01)
 
 
-def test_no_training_takes_a_step_before_all_are_built():
+def test_no_training_takes_a_step_before_all_of_its_group_are_built(monkeypatch):
     events = []
 
-    def training(name):
+    def start(name):
         events.append(f"{name} is built")
-        yield TrainingState()
-        events.append(f"{name} steps")
-        yield TrainingState(step=1)
+        return SimpleNamespace(name=name, state=TrainingState())
 
-    waiting = [training(name) for name in "abc"]
-    assert [ending.state.step for ending in train_together(waiting, SharedClock(), 2, CPU)] == [1, 1]
-    assert events == ["a is built", "b is built", "a steps", "b steps"]
+    def train(training, show, clock):
+        clock()
+        events.append(f"{training.name} steps")
+
+    monkeypatch.setattr(together, "train_seed", train)
+    for _ in train_seeds([partial(start, name) for name in "abc"], lambda progress: None, 2, CPU):
+        events.append("a group has ended")
+    first, second = events[:5], events[5:]
+    assert first == ["a is built", "b is built", "a steps", "b steps", "a group has ended"]
+    assert second == ["c is built", "c steps", "a group has ended"]
+
+
+def test_an_error_ends_all_trainings_and_leaves_no_thread(monkeypatch):
+    """The others end between two steps, and what went wrong is raised where the trainings were asked for."""
+    ended = []
+
+    def train(training, show, clock):
+        try:
+            for _ in range(5):
+                clock()
+                if training.fails:
+                    raise MemoryError("no more")
+        finally:
+            ended.append(training)
+
+    monkeypatch.setattr(together, "train_seed", train)
+    trainings = [SimpleNamespace(fails=fails, state=TrainingState()) for fails in (False, True, False)]
+    with pytest.raises(MemoryError, match="no more"):
+        list(train_seeds([partial(lambda one: one, one) for one in trainings], lambda progress: None, 3, CPU))
+    assert len(ended) == 3 and threading.active_count() == 1
+
+
+def test_an_interrupt_in_the_middle_of_a_step_is_safe(monkeypatch):
+    """It comes to the main thread while another one trains: that one ends its step, and all end."""
+    ended = []
+
+    def train(training, show, clock):
+        try:
+            for _ in range(1000):
+                clock()
+                if training.interrupts:
+                    signal.raise_signal(signal.SIGINT)
+                    time.sleep(0.02)
+        finally:
+            ended.append(training)
+
+    monkeypatch.setattr(together, "train_seed", train)
+    trainings = [SimpleNamespace(interrupts=which, state=TrainingState()) for which in (False, True, False)]
+    with pytest.raises(KeyboardInterrupt):
+        list(train_seeds([partial(lambda one: one, one) for one in trainings], lambda progress: None, 3, CPU))
+    assert len(ended) == 3 and threading.active_count() == 1
 
 
 @pytest.mark.parametrize("turns", [False, True], ids=["one by one", "in turns"])
@@ -215,10 +266,10 @@ def test_a_seed_that_diverges_does_not_end_the_others(folder, tmp_path, monkeypa
         request.getfixturevalue("_in_turns")
     validate = loop._validate
 
-    def fail(model, optimizer, found, settings, place, state):
-        if place.path.name == f"seed-{SEEDS[0]}" and state.step == 10:
+    def fail(training, loss_sum):
+        if training.seed == SEEDS[0] and training.state.step == 10:
             raise Diverged("training diverged")
-        return validate(model, optimizer, found, settings, place, state)
+        validate(training, loss_sum)
 
     class Notes(Watcher):
         failures: ClassVar[list] = []
@@ -231,6 +282,6 @@ def test_a_seed_that_diverges_does_not_end_the_others(folder, tmp_path, monkeypa
     assert Notes.failures == [(SEEDS[0], "training diverged")]
     assert result.seed in SEEDS[1:]
     kept = Model.load(result.model_path).provenance["training"]
-    assert (kept["seeds"], kept["steps"]) == (list(SEEDS), [9, 12, 12])
+    assert (kept["seeds"], kept["steps"]) == (list(SEEDS), [10, 12, 12])
     with pytest.raises(TrifoldError, match="training diverged"):
         run_tiny(folder, tmp_path / "alone", seeds=1)

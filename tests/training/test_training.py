@@ -20,10 +20,10 @@ import torch
 from trifold.domains import write_problems
 from trifold.errors import TrifoldError
 from trifold.model import Model, checkpoint
-from trifold.training import loop, resume, together, train
+from trifold.nn import REFERENCE
+from trifold.training import Watcher, loop, prepare, resume, together, train
 from trifold.training.run import RunFolder
-from trifold.training.step import build_step
-from trifold.training.train import Watcher
+from trifold.training.step import TrainingStep
 
 TINY = {"model": {"dim": 4, "layers": 2}, "settings": {"steps": 12, "validate_every": 5, "batch": 8}}
 
@@ -193,24 +193,20 @@ def test_a_training_that_diverges_says_so(folder, tmp_path):
 @pytest.mark.parametrize("blow", [1e3, math.nan])
 def test_weights_that_are_lost_are_those_of_the_least_loss_again(folder, tmp_path, monkeypatch, blow, save_seconds):
     """And the training goes on from there, at half the rate and as an optimizer that has seen nothing."""
-    rates, taken, build, set_rate = [], [], loop.build_step, loop._set_rate
+    rates, taken, set_rate = [], [], loop.set_rate
 
-    def build_bad_step(model, *data, **choice):
-        step = build(model, *data, **choice)
-
-        def bad_step(*batches):
-            taken.append([parameter.detach().clone() for parameter in model.network.parameters()])
-            loss = step(*batches)
+    class BadStep(TrainingStep):
+        def __call__(self, *batches):
+            taken.append([parameter.detach().clone() for parameter in self.network.parameters()])
+            loss = super().__call__(*batches)
             if len(taken) == 7:
-                for parameter in model.network.parameters():
+                for parameter in self.network.parameters():
                     parameter.data *= blow
             return loss
 
-        return bad_step
-
     monkeypatch.setattr(loop, "SAVE_SECONDS", save_seconds)
-    monkeypatch.setattr(loop, "build_step", build_bad_step)
-    monkeypatch.setattr(loop, "_set_rate", lambda optimizer, rate: (rates.append(rate), set_rate(optimizer, rate)))
+    monkeypatch.setattr(loop, "TrainingStep", BadStep)
+    monkeypatch.setattr(loop, "set_rate", lambda optimizer, rate: (rates.append(rate), set_rate(optimizer, rate)))
     result = run_tiny(folder, tmp_path / "run", recover=True, steps=13)
     tensors, state, _, _, lines = outcome(tmp_path / "run")
     assert state["lapses"] == 1 and result.validation_loss == state["best"] < math.inf
@@ -280,10 +276,10 @@ def test_foreign_folders_in_a_run_do_no_harm(folder, tmp_path):
 
 def test_minutes_end_a_run_and_its_schedule(folder, tmp_path, monkeypatch):
     """A look at the watch takes a hundredth of a second here."""
-    looks, rates, set_rate = itertools.count(), [], loop._set_rate
+    looks, rates, set_rate = itertools.count(), [], loop.set_rate
     for module in (loop, together):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(looks) / 100))
-    monkeypatch.setattr(loop, "_set_rate", lambda optimizer, rate: (rates.append(rate), set_rate(optimizer, rate)))
+    monkeypatch.setattr(loop, "set_rate", lambda optimizer, rate: (rates.append(rate), set_rate(optimizer, rate)))
     result = run_tiny(folder, tmp_path / "run", steps=10**6, minutes=0.01, learning_rate=1e-3, schedule="cosine")
     assert 0 < result.steps < 100 and result.model_path.exists()
     assert max(rates) > 0.9e-3 and rates[-1] < 0.1e-3 and rates[2:] == sorted(rates[2:], reverse=True)
@@ -335,7 +331,7 @@ def test_a_resumed_run_does_not_go_on_without_a_problem(tmp_path, monkeypatch, r
     run_tiny(tmp_path / "pddl", tmp_path / "run", steps=5)
     before = (tmp_path / "run" / "data.json").read_text()
     name = next(file["file"] for file in json.loads(before)["files"] if file["role"] == role)
-    label = train.__globals__["label"]
+    label = prepare.label
 
     def fail(*what, **how):
         return [
@@ -343,7 +339,7 @@ def test_a_resumed_run_does_not_go_on_without_a_problem(tmp_path, monkeypatch, r
             for item in label(*what, **how)
         ]
 
-    monkeypatch.setitem(train.__globals__, "label", fail)
+    monkeypatch.setattr(prepare, "label", fail)
     with pytest.raises(TrifoldError, match=rf"but not this time: {name} \(time limit\)(.|\n)*in the limits"):
         resume(tmp_path / "run", steps=8)
     assert (tmp_path / "run" / "data.json").read_text() == before
@@ -400,7 +396,9 @@ def test_a_gradient_beyond_the_clip_is_scaled_down_to_it():
 
     def gradient(clip):
         optimizer = torch.optim.SGD(network.parameters(), lr=0.0)
-        step = build_step(SimpleNamespace(network=network), optimizer, Data(), None, fused=False, clip=clip)
+        model = SimpleNamespace(network=lambda states, backend: network(states), backend=REFERENCE)
+        model.network.parameters = network.parameters
+        step = TrainingStep(model, optimizer, Data(), None, clip)
         step(torch.tensor([2, 4]), torch.tensor([0, 0]))
         return float(network.weight.grad)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import deepcopy
 from functools import partial
 from typing import Any
 
@@ -21,7 +20,6 @@ from trifold.bench.work import Work, count_work
 from trifold.encoders import encode_chunks
 from trifold.errors import TrifoldError
 from trifold.model import Model
-from trifold.model.inference import why_not_fused
 from trifold.nn import RGNN
 from trifold.nn.fused import PRECISIONS
 from trifold.pddl import Problem
@@ -43,22 +41,21 @@ def time_policy_step(bench: Bench, model: Model, problem: Problem) -> tuple[list
         raise TrifoldError("the initial state has no successors", place=problem.name, remedy="use another --problem")
 
     def encode() -> list[Structures]:
-        return list(encode_chunks(model.encoder, problem.structures(states).to(machine.device), model.max_rows))
+        return list(encode_chunks(model.encoder, problem.structures(states).to(machine.device), model.backend.max_rows))
 
     @torch.no_grad()
     def evaluate() -> Tensor:
         return torch.cat([model.encoded_values(chunk) for chunk in chunks])
 
-    @torch.enable_grad()  # which is how training calls it; but nothing here needs a gradient, so nothing is kept
+    @torch.no_grad()
     def refer() -> Tensor:
-        return torch.cat([frozen(chunk) for chunk in chunks])
+        return torch.cat([network(chunk) for chunk in chunks])
 
     @torch.no_grad()
     def scatter() -> Tensor:
         return torch.cat([scattered_values(network, chunk) for chunk in chunks])
 
     notes = model.check(problem)
-    frozen = deepcopy(network).requires_grad_(False)
     chunks = encode()
     encoding = bench.time(encode, warm_up=False)
     successors = bench.time(lambda: problem.successors(problem.initial_state))
@@ -69,8 +66,7 @@ def time_policy_step(bench: Bench, model: Model, problem: Problem) -> tuple[list
 
     together = concatenate(chunks)
     work, hoisted = count_work(network, together), count_work(network, together, hoisted=True)
-    split = isinstance(network.embed, RGNN) and why_not_fused(model.config, machine.device) is None
-    precision = PRECISIONS["split"] if split else "ieee"  # as it is evaluated
+    precision = PRECISIONS["split"] if model.backend.captured else "ieee"  # as it is evaluated
     floor, least = (floor_of_work(counted, machine, training=False, precision=precision) for counted in (work, hoisted))
     done = None
     if machine.device.type == "cpu":  # on CUDA kernels of our own do it, and all of it

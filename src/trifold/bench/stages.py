@@ -27,7 +27,7 @@ from trifold.pddl.state_space import ARRAYS
 from trifold.structures import Structures
 from trifold.training import Settings
 from trifold.training.sampler import BalancedSampler
-from trifold.training.step import build_optimizer, build_step, is_fused
+from trifold.training.step import TrainingStep, build_optimizer, training_backend
 
 BATCHES = 16
 """So many batches are drawn, and taken in turns."""
@@ -85,20 +85,17 @@ def time_training(bench: Bench, model: Model, data: Dataset, batch: int, seed: i
     )
 
     def measure(kernels: str) -> Row:
-        fused = kernels == "fused"
         fresh = Model.fresh(model.config, model.signature, model.domain_text, model.training_atoms, seed)
-        network = fresh.to(bench.machine.device).network.train()
-        optimizer = build_optimizer(network, Settings().learning_rate, fused=fused)
-        step, turn = build_step(fresh, optimizer, data, sampler, fused=fused), cycle(pairwise([*batches, batches[0]]))
+        fresh.to(bench.machine.device, kernels).network.train()
+        optimizer = build_optimizer(fresh.network, Settings().learning_rate, fresh.backend)
+        step, turn = TrainingStep(fresh, optimizer, data, sampler), cycle(pairwise([*batches, batches[0]]))
         timing = bench.time(lambda: step(*next(turn)))
-        mixed = fused and model.config.network == "rgnn"  # an Edge Transformer's products stay in full precision
-        floor = partial(
-            floor_of_work, machine=bench.machine, training=True, precision=PRECISIONS["mixed"] if mixed else "ieee"
-        )
+        precision = PRECISIONS["mixed"] if fresh.backend.captured else "ieee"
+        floor = partial(floor_of_work, machine=bench.machine, training=True, precision=precision)
         return Row("training step", f"batch {batch}, {kernels}", timing, batch, floor(as_written), floor(hoisted))
 
     reference = measure("reference")
-    if not is_fused(model, data, "auto"):
+    if training_backend(model, data, "auto").name != "cuda":
         return [reference]
     assert reference.timing
     return [replace(measure("fused"), against=("reference", reference.timing)), reference]

@@ -67,6 +67,7 @@ def count_work(network: ValueNetwork, structures: Structures, *, hoisted: bool =
         rows = _count_edge_transformer(embed, structures, products)
         hidden = union.elements * embed.dim
     else:
+        assert isinstance(embed, RGNN)
         rows, hidden = _count_rgnn(embed, union, products, hoisted)
     products = Counter({shape: embed.layers * count for shape, count in products.items()})
     if embed.initial.marks:

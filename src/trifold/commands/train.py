@@ -18,7 +18,7 @@ from trifold.errors import TrifoldError
 from trifold.memory import memory_errors
 
 if TYPE_CHECKING:
-    from trifold.training.train import Watcher
+    from trifold.training import Watcher
 
 PLAIN_SECONDS = 10.0
 """How often a line of progress is written where there is no terminal."""
@@ -269,7 +269,7 @@ def _show(quiet: bool) -> Iterator[Watcher | None]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-    from trifold.training.train import Watcher
+    from trifold.training import Watcher
 
     console = Console(stderr=True, highlight=False, markup=False)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[facts]}"))

@@ -2,7 +2,7 @@
 
 from trifold.model.config import ModelConfig
 from trifold.model.device import choose_device
-from trifold.model.model import Model, UntrainedRelation
+from trifold.model.model import BeyondBackend, Model, UntrainedRelation
 from trifold.model.network import ValueNetwork
 
-__all__ = ["Model", "ModelConfig", "UntrainedRelation", "ValueNetwork", "choose_device"]
+__all__ = ["BeyondBackend", "Model", "ModelConfig", "UntrainedRelation", "ValueNetwork", "choose_device"]

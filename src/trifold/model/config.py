@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from typing import Any
 
-from trifold.encoders import ENCODERS, Encoder, Pairs
+import torch
+
+from trifold.encoders import ENCODERS, Encoder
 from trifold.errors import TrifoldError
-from trifold.nn import HEADS, SHARPNESS
+from trifold.nn import RGNN, SHARPNESS, EdgeTransformer, Network
 from trifold.sealed import Damaged, fill
+from trifold.structures import Relation
 
 MAX_DIM, MAX_LAYERS, MAX_T = 8_192, 10_000, 1_000
 """More than any network that could be trained, so that a header which asks for more is refused before it is built."""
@@ -26,8 +30,8 @@ class ModelConfig:
     layers     L
     sharpness  of the smooth maximum
 
-    >>> ModelConfig(t=2).label, ModelConfig(encoder="plain").label, ModelConfig(encoder="marks").network
-    ('R-GNN[2]', 'R-GNN', 'edge-transformer')
+    >>> ModelConfig(t=2).label, ModelConfig(encoder="plain").label, ModelConfig(encoder="marks").label
+    ('R-GNN[2]', 'R-GNN', 'ET')
     """
 
     encoder: str = "pairs"
@@ -48,20 +52,17 @@ class ModelConfig:
             raise TrifoldError(f"t {self.t:g} is too large", remedy="use inf: from some t on all are the same")
         if not 0 < self.sharpness < math.inf:
             raise TrifoldError(f"sharpness {self.sharpness:g} makes no maximum", remedy="use a positive number")
-        if self.network == "edge-transformer" and self.dim % HEADS:
-            raise TrifoldError(
-                f"the Edge Transformer has {HEADS} heads, which cannot share {self.dim} dimensions",
-                remedy=f"use a dim that is a multiple of {HEADS}",
-            )
         self.build_encoder()
+        with torch.device("meta"):  # which takes no memory: that the sizes fit together is all that is asked
+            self.build_network([])
 
     def build_encoder(self) -> Encoder:
-        return Pairs(self.t) if self.encoder == "pairs" else ENCODERS[self.encoder]()
+        """The encoder, which maps states to what the network reads."""
+        return ENCODERS[self.encoder](self.t)
 
-    @property
-    def network(self) -> Literal["rgnn", "edge-transformer"]:
-        """Which network reads the encoded structures: marks alone send no messages, so an R-GNN has no use for them."""
-        return "edge-transformer" if self.encoder == "marks" else "rgnn"
+    def build_network(self, relations: Sequence[Relation]) -> Network:
+        """The network that reads what the encoder makes, with parameters for the given relations."""
+        return NETWORKS.get(self.encoder, _build_rgnn)(relations, self)
 
     @property
     def label(self) -> str:
@@ -83,3 +84,15 @@ class ModelConfig:
             )
         t = values.get("t", 1)
         return fill(cls, values | {"t": math.inf if t == "inf" else t})
+
+
+def _build_rgnn(relations: Sequence[Relation], config: ModelConfig) -> Network:
+    return RGNN(relations, config.dim, config.layers, config.sharpness)
+
+
+def _build_edge_transformer(relations: Sequence[Relation], config: ModelConfig) -> Network:
+    return EdgeTransformer(relations, config.dim, config.layers)
+
+
+NETWORKS: dict[str, Callable[[Sequence[Relation], ModelConfig], Network]] = {"marks": _build_edge_transformer}
+"""By encoder, the network that reads it, where that is no R-GNN: marks alone send no messages."""

@@ -16,19 +16,17 @@ from trifold.errors import TrifoldError
 from trifold.model import checkpoint
 from trifold.model.config import ModelConfig
 from trifold.model.header import ModelHeader
-from trifold.model.inference import fused_values, why_not_fused
 from trifold.model.network import ValueNetwork
+from trifold.nn import REFERENCE, Backend, choose_backend
 from trifold.sealed import Damaged
 from trifold.structures import MARK, READOUT, Relation, Signature, Structures
 
 if TYPE_CHECKING:
     from trifold.pddl import Domain, Problem, State
 
-MAX_ROWS = 2**19
-"""Messages that one layer may send at once during inference: 2**19 rows of 64 floats are 128 MiB."""
 
-MAX_ROWS_ON_A_CARD = 2**22
-"""The same by kernels, for which few large chunks are faster than many small ones: 1 GiB, twice."""
+class BeyondBackend(UserWarning):
+    """Structures are beyond the limits of the backend, and the reference computed their values."""
 
 
 class UntrainedRelation(UserWarning):
@@ -45,6 +43,8 @@ class Model:
     training_atoms  how many atoms of each encoded relation the training data had; those with none have no parameters
     network         the weights
     provenance      how the model came to be: data, settings, versions
+    backend         who computes the network: chosen when the model is loaded or moved to a device
+    beyond          how many chunks of structures the reference computed, for they were beyond the backend's limits
 
     >>> from trifold.pddl import load_problem
     >>> model = Model.load("model.safetensors")
@@ -63,6 +63,8 @@ class Model:
 
     def __post_init__(self) -> None:
         self.encoder: Encoder = self.config.build_encoder()
+        self.backend: Backend = choose_backend(self.network.embed, self.device)
+        self.beyond = 0
         self._warned: set[str] = set()
 
     @classmethod
@@ -94,8 +96,10 @@ class Model:
 
         return load_domain(Source(self.domain_text, "the model's domain"))
 
-    def to(self, device: torch.device | str) -> Model:
+    def to(self, device: torch.device | str, kernels: str = "auto") -> Model:
+        """Move the model to a device, and choose who computes it there: see ``nn.choose_backend``."""
         self.network.to(device)
+        self.backend = choose_backend(self.network.embed, self.device, kernels)
         return self
 
     def values(self, states: Sequence[State], *, max_rows: int | None = None) -> Tensor:
@@ -118,21 +122,19 @@ class Model:
         if structures.signature != self.signature:
             raise TrifoldError(_difference(self.signature, structures.signature), remedy="use the model's own domain")
         self._warn_untrained(structures)
-        chunks = encode_chunks(
-            self.encoder, structures.to(self.device), self.max_rows if max_rows is None else max_rows
-        )
+        rows = self.backend.max_rows if max_rows is None else max_rows
+        chunks = encode_chunks(self.encoder, structures.to(self.device), rows)
         return torch.cat([torch.empty(0), *(self.encoded_values(chunk).cpu() for chunk in chunks)])
 
-    @property
-    def max_rows(self) -> int:
-        """How many messages one layer may send at once during inference, where the model is."""
-        return MAX_ROWS if why_not_fused(self.config, self.device) else MAX_ROWS_ON_A_CARD
-
+    @torch.no_grad()
     def encoded_values(self, structures: Structures) -> Tensor:
-        """V of encoded structures, by kernels where they can run. Shapes: → (structures,), on the model's device."""
-        if why_not_fused(self.config, self.device) is None:
-            return fused_values(self.network, structures)
-        return self.network(structures)
+        """V of encoded structures, by the model's backend. Shapes: → (structures,), on the model's device."""
+        backend, union = self.backend, structures.disjoint_union()
+        if not backend.reaches(self.network.embed, union):
+            self.beyond, backend = self.beyond + 1, REFERENCE
+            message = f"states beyond the limits of the backend {self.backend.name} are left to the reference"
+            warnings.warn(message, BeyondBackend, stacklevel=2)
+        return self.network.values(union, backend)
 
     def check_domain(self, domain: Domain) -> None:
         """Raise, naming the relations that differ, if the model is of another domain."""
@@ -159,7 +161,7 @@ class Model:
         checkpoint.write(Path(path), weights, header.to_json())
 
     @classmethod
-    def load(cls, path: Path | str, device: torch.device | str = "cpu") -> Model:
+    def load(cls, path: Path | str, device: torch.device | str = "cpu", kernels: str = "auto") -> Model:
         """Read a model file. Nothing in it is executed, and its checksum is checked."""
         with checkpoint.opened(Path(path), kind="model") as file:
             header = ModelHeader.from_json(file.header)
@@ -172,7 +174,7 @@ class Model:
             weights = checkpoint.read_tensors(file, shapes)
             network.to_empty(device="cpu").load_state_dict(weights)
         facts = (header.config, header.signature, header.domain_text, header.training_atoms)
-        return cls(*facts, network, header.provenance).to(device)
+        return cls(*facts, network, header.provenance).to(device, kernels)
 
     def _untrained(self, structures: Structures) -> list[str]:
         """The relations that these structures have atoms of and the training data had not."""

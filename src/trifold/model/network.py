@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from trifold.model.config import ModelConfig
-from trifold.nn import RGNN, EdgeTransformer, Readout
-from trifold.structures import Relation, Structures
+from trifold.nn import REFERENCE, Backend, Readout
+from trifold.structures import DisjointUnion, Relation, Structures
 
 
 class ValueNetwork(nn.Module):
@@ -20,11 +20,7 @@ class ValueNetwork(nn.Module):
 
     def __init__(self, relations: Sequence[Relation], config: ModelConfig) -> None:
         super().__init__()
-        self.embed: RGNN | EdgeTransformer
-        if config.network == "edge-transformer":
-            self.embed = EdgeTransformer(relations, config.dim, config.layers)
-        else:
-            self.embed = RGNN(relations, config.dim, config.layers, config.sharpness)
+        self.embed = config.build_network(relations)
         self.readout = Readout(config.dim)
 
     @classmethod
@@ -34,6 +30,10 @@ class ValueNetwork(nn.Module):
             torch.manual_seed(seed)
             return cls(relations, config)
 
-    def forward(self, structures: Structures) -> Tensor:
-        union = structures.disjoint_union()
-        return self.readout(self.embed(union), union)
+    def forward(self, structures: Structures, backend: Backend = REFERENCE) -> Tensor:
+        """V of each structure, by the reference unless another backend is given."""
+        return self.values(structures.disjoint_union(), backend)
+
+    def values(self, union: DisjointUnion, backend: Backend) -> Tensor:
+        """V of each structure of a union."""
+        return self.readout(backend.embed(self.embed, union), union)

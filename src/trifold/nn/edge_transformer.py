@@ -10,8 +10,10 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
+from trifold.errors import TrifoldError
 from trifold.nn.initial import InitialEmbeddings
 from trifold.nn.mlp import MLP
+from trifold.nn.network import Network
 from trifold.structures import DisjointUnion, Relation, expand_segments
 
 HEADS = 8
@@ -21,7 +23,7 @@ STRIP = 4
 """Kernels take the pairs of a grid in strips of so many columns: what they read lies in few rows and few columns."""
 
 
-class EdgeTransformer(nn.Module):
+class EdgeTransformer(Network):
     """Embeddings of all pairs of objects, by the Edge Transformer of Bergen et al. (NeurIPS 2021) as the paper has it.
 
     f₀(u,v) = Σ_p e_p · [p(u,v)]                                            over the marks p
@@ -34,6 +36,8 @@ class EdgeTransformer(nn.Module):
     Shapes: a disjoint union of structures over all pairs O², row by row, as ``Marks`` makes them → (elements, dim).
     """
 
+    folklore = True
+
     def __init__(self, marks: Sequence[Relation], dim: int, layers: int, heads: int = HEADS) -> None:
         super().__init__()
         self.dim, self.layers = dim, layers
@@ -43,6 +47,7 @@ class EdgeTransformer(nn.Module):
         self.update = MLP(dim, dim)
 
     def forward(self, union: DisjointUnion, *, fused: bool = False) -> Tensor:
+        """The embedding of each pair, with gradients, on any device."""
         grids = Grids.of(union.structures.element_counts)
         f = self.initial(union)
         for _ in range(self.layers):
@@ -64,7 +69,10 @@ class TriangularAttention(nn.Module):
     def __init__(self, dim: int, heads: int) -> None:
         super().__init__()
         if dim % heads:
-            raise ValueError(f"{heads} heads cannot share {dim} dimensions evenly")
+            raise TrifoldError(
+                f"the Edge Transformer has {heads} heads, which cannot share {dim} dimensions",
+                remedy=f"use a dim that is a multiple of {heads}",
+            )
         self.heads, self.width = heads, dim // heads
         self.project = nn.Linear(dim, 4 * dim)  # Q, K, V₁, V₂
         self.output = nn.Linear(dim, dim)

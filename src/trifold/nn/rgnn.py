@@ -9,13 +9,13 @@ from torch import Tensor, nn
 
 from trifold.nn.aggregate import SHARPNESS
 from trifold.nn.incidence import Incidence
-from trifold.nn.inference import embed
 from trifold.nn.initial import InitialEmbeddings
 from trifold.nn.mlp import MLP
+from trifold.nn.network import Network
 from trifold.structures import DisjointUnion, Relation
 
 
-class RGNN(nn.Module):
+class RGNN(Network):
     """R-GNN(S, O): embeddings of the elements of a relational structure, by Algorithm 1.
 
     f₀(o) = 0, or with marks Σ_p e_p · [p(o)] over the marks p of o
@@ -23,8 +23,7 @@ class RGNN(nn.Module):
     f_{i+1}(o) = f_i(o) + MLP_U(f_i(o), smax{{m_{q,o} : o ∈ q}})     for each element o
 
     All L layers share their weights. Atoms of relations that the network was not built with send nothing.
-    Among the given relations, those that send get a message MLP and marks get an initial embedding. Without gradients a
-    CPU takes the way of ``inference``, whose results are the same to rounding.
+    Among the given relations, those that send get a message MLP and marks get an initial embedding.
 
     Shapes: a disjoint union → (elements, dim).
     """
@@ -39,12 +38,11 @@ class RGNN(nn.Module):
         self.initial = InitialEmbeddings([relation for relation in relations if relation.is_mark], dim)
 
     def forward(self, union: DisjointUnion) -> Tensor:
-        if union.arguments.device.type == "cpu" and not torch.is_grad_enabled():
-            return embed(self, union)
+        """Algorithm 1, with gradients, on any device."""
         senders = [(mlp, union.atoms(name)) for mlp, (name, _) in zip(self.messages, self.relations, strict=True)]
         senders = [(mlp, atoms) for mlp, atoms in senders if len(atoms)]
-        rows = torch.cat([union.arguments.new_empty(0), *(atoms.reshape(-1) for _, atoms in senders)])
         sizes = [atoms.numel() for _, atoms in senders]
+        rows = torch.cat([union.arguments.new_empty(0), *(atoms.reshape(-1) for _, atoms in senders)])
         incidence = Incidence(rows, union.elements)
 
         f = self.initial(union)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from trifold.training.run import Diverged, SeedFolder, TrainingState
 from trifold.training.sampler import BalancedSampler
 from trifold.training.schedule import learning_rate
 from trifold.training.settings import Settings
-from trifold.training.step import build_optimizer, build_step, is_fused
+from trifold.training.step import TrainingStep, build_optimizer, set_rate
 
 SAVE_SECONDS = 60.0
 """A run is saved at every validation, and at least this often while its loss is finite: what a crash can cost."""
@@ -25,7 +25,8 @@ SAVE_SECONDS = 60.0
 SHOW_SECONDS = 0.5
 
 LOST = 30.0
-"""A validation loss so many times the least one says that the weights are lost: one of 13 times came down by itself."""
+"""A validation loss this many times the least one says that the weights are lost: one of 13 times came down by itself.
+"""
 
 VALIDATION_ROWS = 2**18
 """Messages that one layer may send at once when the validation loss is measured."""
@@ -35,8 +36,8 @@ VALIDATION_ROWS = 2**18
 class Progress:
     """What a display shows of a running training: the loss is a mean; validation and best are None before the first.
 
-    ``lapses`` is how often it has gone back to its best weights. Speed and the time that is left are those of a watch
-    on the wall, whatever else runs at the same time.
+    ``lapses`` is how often it has gone back to its best weights, ``beyond`` how many batches were beyond its backend.
+    Speed and the time that is left are those of a watch on the wall, whatever else runs at the same time.
     """
 
     seed: int
@@ -46,134 +47,161 @@ class Progress:
     validation: float | None
     best: float | None
     lapses: int
+    beyond: int
     steps_per_second: float
     seconds_left: float
 
 
-def train_in_turns(
-    model: Model,
-    data: Dataset,
-    validation: Dataset,
-    settings: Settings,
-    seed: int,
-    folder: SeedFolder,
-    show: Callable[[Progress], None],
-    clock: Callable[[], float] = time.monotonic,
-) -> Iterator[TrainingState]:
-    """Train one model from where its folder stands to the end, a step in each turn.
+@dataclass
+class SeedTraining:
+    """The training of one seed, ready to go on from where its folder stands."""
+
+    model: Model
+    data: Dataset
+    validation: Dataset
+    settings: Settings
+    seed: int
+    folder: SeedFolder
+    optimizer: torch.optim.Optimizer = field(init=False)
+    state: TrainingState = field(init=False)
+
+    def __post_init__(self) -> None:
+        settings = self.settings
+        self.limit = settings.minutes * 60 if settings.minutes else math.inf
+        self.optimizer = build_optimizer(self.model.network.train(), settings.learning_rate, self.model.backend)
+        self.state = self.folder.load(self.model, self.optimizer)
+        if self.is_done:
+            return  # with nothing to build a step for
+        self.sampler = BalancedSampler(
+            self.data.targets, settings.batch, self.seed, self.data.weights, settings.balance
+        )
+        self.take_step = TrainingStep(self.model, self.optimizer, self.data, self.sampler, settings.clip)
+        self.held_out = self.validation.encoded(validation_sample(self.validation, settings))
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether all steps are taken, or the time is over."""
+        return self.state.step >= self.settings.steps or self.state.seconds >= self.limit
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to do: a run that ended before its first validation has that to do."""
+        return self.is_at_end and self.state.best is not None
+
+    @property
+    def rate(self) -> float:
+        """The learning rate of the next step: its schedule ends with the steps, or with the time if that is earlier."""
+        part = max((self.state.step + 1) / (self.settings.steps + 1), self.state.seconds / self.limit)
+        return learning_rate(self.settings.schedule, self.settings.learning_rate * 0.5**self.state.lapses, part)
+
+
+def train_seed(
+    training: SeedTraining, show: Callable[[Progress], None], clock: Callable[[], float] = time.monotonic
+) -> TrainingState:
+    """Train one model from where its folder stands to the end.
 
     Minimises the mean of |V* − V| over balanced batches with Adam, as the paper does. The folder always holds the last
-    save whole, and a step depends on the seed and its number alone, so a resumed run ends where an unbroken one ends,
-    whatever else takes turns with it. The first turn builds the step. ``clock`` counts the seconds of this training.
+    save whole, and a step depends on the seed and its number alone, so a resumed run ends where an unbroken one ends.
+    ``clock`` counts the seconds of this training, and is read after every step.
     """
-    network = model.network.train()
-    fused = is_fused(model, data, settings.kernels)
-    optimizer = build_optimizer(network, settings.learning_rate, fused=fused)
-    state = folder.load(model, optimizer)
-    limit = settings.minutes * 60 if settings.minutes else float("inf")
-    done = state.best is not None and (state.step >= settings.steps or state.seconds >= limit)
-    if done:
-        yield state
-        return
-    sampler = BalancedSampler(data.targets, settings.batch, seed, data.weights, settings.balance)
-    take_step = build_step(model, optimizer, data, sampler, fused=fused, clip=settings.clip)
-    held_out = validation.encoded(validation_sample(validation, settings))
-    total = torch.tensor(state.loss_sum, dtype=torch.float64, device=data.targets.device)  # since the last validation
-    following = sampler.draw(state.step)
-    yield state
-
-    start, started, began = state, clock(), time.monotonic()
+    if training.is_done:
+        return training.state
+    settings, start = training.settings, training.state
+    total = torch.tensor(start.loss_sum, dtype=torch.float64, device=training.data.targets.device)
+    following, done = training.sampler.draw(start.step), False
+    started, began = clock(), time.monotonic()
     saved = shown = began
     while not done:
-        if state.step < settings.steps:  # a run that ended before its first validation has only that to do
-            part = max((state.step + 1) / (settings.steps + 1), state.seconds / limit)  # a time limit ends it, too
-            peak = settings.learning_rate * 0.5**state.lapses
-            _set_rate(optimizer, learning_rate(settings.schedule, peak, part))
-            batch, following = following, sampler.draw(state.step + 1)
-            total += take_step(batch, following)
+        state = training.state
+        if state.step < settings.steps:
+            set_rate(training.optimizer, training.rate)
+            batch, following = following, training.sampler.draw(state.step + 1)
+            total += training.take_step(batch, following)
             state = replace(state, step=state.step + 1, since=state.since + 1)
 
-        now = time.monotonic()
-        state = replace(state, seconds=start.seconds + clock() - started)
-        done = state.step >= settings.steps or state.seconds >= limit
+        now, beyond = time.monotonic(), start.beyond + training.take_step.beyond
+        training.state = replace(state, seconds=start.seconds + clock() - started, beyond=beyond)
+        done = training.is_at_end
         validates = done or state.step % settings.validate_every == 0
         if validates:
-            found = validation_loss(model, held_out, kernels=fused)
-            state = _validate(model, optimizer, found, settings, folder, replace(state, loss_sum=float(total)))
+            _validate(training, float(total))
             total.zero_()
         if validates or now - saved > SAVE_SECONDS:
-            saved, state = now, replace(state, loss_sum=float(total))
-            if math.isfinite(state.loss_sum) or not _recovers(settings, state):
-                _check(state.loss_sum, state, settings, folder)
-                folder.save(model, optimizer, state)
+            saved = now
+            _save(training, float(total))
         if done or now - shown > SHOW_SECONDS:
-            shown, passed = now, max(now - began, 1e-9)
-            speed = max(state.step - start.step, 1) / passed
-            share = max(state.seconds - start.seconds, 1e-9) / passed  # of the time: others may take turns
-            left = min((settings.steps - state.step) / speed, (limit - state.seconds) / share)
-            mean = float(total) / state.since if state.since else state.loss
-            losses = mean, state.validation, state.best
-            show(Progress(seed, state.step, settings.steps, *losses, state.lapses, speed, max(left, 0.0)))
-        yield state
+            shown = now
+            show(_progress(training, start, float(total), now - began))
+    return training.state
 
 
-def _set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    for group in optimizer.param_groups:
-        if isinstance(group["lr"], Tensor):
-            group["lr"].fill_(rate)
-        else:
-            group["lr"] = rate
-
-
-def _validate(
-    model: Model,
-    optimizer: torch.optim.Optimizer,
-    found: float,
-    settings: Settings,
-    folder: SeedFolder,
-    state: TrainingState,
-) -> TrainingState:
-    """Log the validation loss that was found; keep the weights if it is the least so far, go back if they are lost."""
-    loss = state.loss_sum / max(state.since, 1)
-    is_lost = _recovers(settings, state) and not (loss < math.inf and found <= LOST * (state.best or 0.0))
+def _validate(training: SeedTraining, loss_sum: float) -> None:
+    """Log the validation loss; keep the weights if it is the least so far, go back to the best if they are lost."""
+    state, folder = training.state, training.folder
+    found = validation_loss(training.model, training.held_out)
+    loss = loss_sum / max(state.since, 1)
+    is_lost = _recovers(training) and not (loss < math.inf and found <= LOST * (state.best or 0.0))
     if not is_lost:
-        _check(loss + found, state, settings, folder)
+        _check(training, loss + found)
     if math.isfinite(loss + found):
         line = {"step": state.step, "loss": loss, "validation": found, "seconds": state.seconds}
-        folder.log(line | {"lapses": state.lapses})
+        folder.log(line | {"lapses": state.lapses, "beyond": state.beyond})
     if is_lost:
-        _go_back(model, optimizer, folder)
-        return replace(state, lapses=state.lapses + 1, since=0, loss_sum=0.0)
+        _go_back(training)
+        training.state = replace(state, lapses=state.lapses + 1, since=0, loss_sum=0.0)
+        return
     if state.best is None or found < state.best:
         chosen = {"step": state.step, "validation_loss": found, "seconds": state.seconds, "lapses": state.lapses}
-        folder.save_best(model, chosen)
+        folder.save_best(training.model, chosen)
         state = replace(state, best=found)
-    return replace(state, validation=found, loss=loss, since=0, loss_sum=0.0)
+    training.state = replace(state, validation=found, loss=loss, since=0, loss_sum=0.0)
 
 
-def _recovers(settings: Settings, state: TrainingState) -> bool:
+def _save(training: SeedTraining, loss_sum: float) -> None:
+    """Save all that a resumed run needs, unless the weights are lost and the next validation will go back."""
+    training.state = replace(training.state, loss_sum=loss_sum)
+    if math.isfinite(loss_sum) or not _recovers(training):
+        _check(training, loss_sum)
+        training.folder.save(training.model, training.optimizer, training.state)
+
+
+def _recovers(training: SeedTraining) -> bool:
     """Whether there are weights to go back to."""
-    return settings.recover and state.best is not None
+    return training.settings.recover and training.state.best is not None
 
 
 @torch.no_grad()
-def _go_back(model: Model, optimizer: torch.optim.Optimizer, folder: SeedFolder) -> None:
+def _go_back(training: SeedTraining) -> None:
     """Take the best weights, and forget the moments that led astray: in place, as a captured step reads them there."""
-    model.network.load_state_dict(Model.load(folder.best).network.state_dict())
-    for entries in optimizer.state.values():
+    training.model.network.load_state_dict(Model.load(training.folder.best).network.state_dict())
+    for entries in training.optimizer.state.values():
         for value in entries.values():
             value.zero_()
 
 
-def _check(number: float, state: TrainingState, settings: Settings, folder: SeedFolder) -> None:
+def _check(training: SeedTraining, number: float) -> None:
     """Raise if a loss is not finite: the weights are lost, and the last save is the last that is worth keeping."""
+    settings = training.settings
     if not math.isfinite(number):
         raise Diverged(
-            f"training diverged: the loss is {number:g} at step {state.step}",
-            place=str(folder.path),
-            remedy=f"use a learning rate below {settings.learning_rate:g}, or --clip"
+            f"training diverged: the loss is {number:g} at step {training.state.step}",
+            place=str(training.folder.path),
+            remedy=f"use a learning rate below {settings.learning_rate:g}, or clip"
             + (f" below {settings.clip:g}" if settings.clip else ""),
         )
+
+
+def _progress(training: SeedTraining, start: TrainingState, loss_sum: float, passed: float) -> Progress:
+    """What there is to show when so many seconds have passed since the start."""
+    settings, state = training.settings, training.state
+    passed = max(passed, 1e-9)
+    speed = max(state.step - start.step, 1) / passed
+    share = max(state.seconds - start.seconds, 1e-9) / passed  # of the time: others may train at once
+    left = min((settings.steps - state.step) / speed, (training.limit - state.seconds) / share)
+    mean = loss_sum / state.since if state.since else state.loss
+    losses = mean, state.validation, state.best
+    counts = state.lapses, state.beyond
+    return Progress(training.seed, state.step, settings.steps, *losses, *counts, speed, max(left, 0.0))
 
 
 def validation_sample(validation: Dataset, settings: Settings) -> Tensor:
@@ -183,12 +211,11 @@ def validation_sample(validation: Dataset, settings: Settings) -> Tensor:
 
 
 @torch.no_grad()
-def validation_loss(model: Model, validation: Dataset, *, kernels: bool) -> float:
+def validation_loss(model: Model, validation: Dataset) -> float:
     """The mean of |V* − V| over the states."""
-    values = model.encoded_values if kernels else model.network
     total = torch.zeros((), dtype=torch.float64, device=validation.targets.device)
     rows = int(validation.structures.layer_rows().max())
     for indices in torch.arange(len(validation)).split(max(1, VALIDATION_ROWS // max(rows, 1))):
         structures, targets = validation.take(indices)
-        total += (values(structures) - targets).abs().sum()
+        total += (model.encoded_values(structures) - targets).abs().sum()
     return float(total) / len(validation)

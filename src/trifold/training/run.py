@@ -44,6 +44,7 @@ class TrainingState:
     loss              the mean training loss before the last validation
     since, loss_sum   the steps since then, and the sum of their losses
     lapses            how often the weights were lost, and those of the least validation loss taken again
+    beyond            batches that were beyond the backend, whose steps the reference took
     """
 
     step: int = 0
@@ -54,6 +55,7 @@ class TrainingState:
     since: int = 0
     loss_sum: float = 0.0
     lapses: int = 0
+    beyond: int = 0
 
     @classmethod
     def from_json(cls, values: object) -> TrainingState:

@@ -8,9 +8,9 @@ from typing import Any
 
 from trifold.errors import TrifoldError
 from trifold.model import ModelConfig
+from trifold.nn import KERNELS
 from trifold.sealed import fill
 from trifold.training.schedule import SCHEDULES
-from trifold.training.step import KERNELS
 
 
 @dataclass(frozen=True)

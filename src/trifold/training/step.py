@@ -1,9 +1,6 @@
-"""The step that training repeats: by the reference, or by kernels where they can run."""
+"""The step that training repeats: a batch, its loss, and what the optimizer makes of the gradient."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from functools import partial
 
 import torch
 from torch import Tensor
@@ -11,66 +8,83 @@ from torch import Tensor
 from trifold.data import Dataset
 from trifold.errors import TrifoldError
 from trifold.model import Model
-from trifold.model.graphed import capture_step
-from trifold.model.inference import attended_values, why_not_fused
+from trifold.nn import REFERENCE, Backend, choose_backend
+from trifold.training.captured import CapturedStep
 from trifold.training.sampler import BalancedSampler
 
-KERNELS = ("auto", "reference", "fused")
-"""auto is fused where it can run, on CUDA, and the reference elsewhere. Of an Edge Transformer the attention is."""
+
+def training_backend(model: Model, data: Dataset, kernels: str) -> Backend:
+    """Who computes the network in a training; raises if kernels are asked for and cannot run.
+
+    A captured step reads the encoded states where they lie. Where they do not fit on the device, the reference trains.
+    """
+    backend = choose_backend(model.network.embed, model.device, kernels)
+    if not backend.captured or data.encoder is None:
+        return backend
+    if kernels == "fused":
+        raise TrifoldError("the encoded states do not fit on the device", remedy="use --kernels reference")
+    return REFERENCE
 
 
-def is_fused(model: Model, data: Dataset, kernels: str) -> bool:
-    """Whether a training runs by kernels; raises if they are asked for and cannot run."""
-    reason = why_not_fused(model.config, model.device)
-    if reason is None and model.config.network == "rgnn" and data.encoder is not None:
-        reason = "the encoded states do not fit on the device"
-    if kernels == "fused" and reason:
-        raise TrifoldError(f"the fused kernels cannot train this: {reason}", remedy="use --kernels reference")
-    return kernels != "reference" and reason is None
-
-
-def build_optimizer(network: torch.nn.Module, rate: float, *, fused: bool) -> torch.optim.Optimizer:
-    """Adam; a captured step reads the rate where it lies, in a tensor."""
+def build_optimizer(network: torch.nn.Module, rate: float, backend: Backend) -> torch.optim.Optimizer:
+    """Adam; by kernels it reads the rate where it lies, in a tensor, as a captured step must."""
     parameters = list(network.parameters())
-    if not fused:
+    if backend.name != "cuda":
         return torch.optim.Adam(parameters, lr=rate)
     return torch.optim.Adam(parameters, lr=torch.tensor(rate, device=parameters[0].device), capturable=True, fused=True)
 
 
-def build_step(
-    model: Model,
-    optimizer: torch.optim.Optimizer,
-    data: Dataset,
-    sampler: BalancedSampler,
-    *,
-    fused: bool,
-    clip: float | None = None,
-) -> Callable[[Tensor, Tensor], Tensor]:
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """Set the learning rate, in place if it is a tensor."""
+    for group in optimizer.param_groups:
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
+
+
+class TrainingStep:
     """Indices of a batch, and of the next → the loss of the first, after the optimizer has stepped on it.
 
     The sampler is that which draws them. The loss is the mean of |V* − V|; ``clip`` is the largest norm that its
-    gradient may have. With kernels the step of an R-GNN is captured, and the next batch is prepared meanwhile; an Edge
-    Transformer's is the reference's but for the attention.
+    gradient may have. By the backend ``cuda`` the step of an R-GNN is captured, and the next batch is laid out
+    meanwhile; ``beyond`` counts the batches that were too large for it, whose steps the reference took.
     """
-    attends = fused and model.config.network == "edge-transformer"
-    values = partial(attended_values, model.network) if attends else model.network
 
-    def reference(indices: Tensor, following: Tensor) -> Tensor:
-        structures, targets = data.take(indices)
-        loss = (values(structures) - targets).abs().mean()
-        optimizer.zero_grad()
+    def __init__(
+        self,
+        model: Model,
+        optimizer: torch.optim.Optimizer,
+        data: Dataset,
+        sampler: BalancedSampler,
+        clip: float | None = None,
+    ) -> None:
+        self.network, self.optimizer, self.data, self.clip = model.network, optimizer, data, clip
+        self.backend = model.backend if model.backend.gradients else REFERENCE
+        self.beyond = 0
+        self.captured: CapturedStep | None = None
+        if model.backend.captured:
+            shares, batch = sampler.shares, sampler.batch
+            self.captured = CapturedStep(
+                model.network, optimizer, data.structures, data.targets, shares, batch, clip=clip
+            )
+
+    def __call__(self, indices: Tensor, following: Tensor) -> Tensor:
+        if self.captured is None:
+            return self._step(indices)
+        loss = self.captured(indices, following)
+        if loss is None:
+            self.beyond += 1
+            loss = self._step(indices)
+        return loss
+
+    def _step(self, indices: Tensor) -> Tensor:
+        """The step as one writes it in PyTorch."""
+        structures, targets = self.data.take(indices)
+        loss = (self.network(structures, self.backend) - targets).abs().mean()
+        self.optimizer.zero_grad()
         loss.backward()
-        if clip is not None:
-            torch.nn.utils.clip_grad_norm_(model.network.parameters(), clip)
-        optimizer.step()
+        if self.clip is not None:
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.clip)
+        self.optimizer.step()
         return loss.detach()
-
-    if attends or not fused:
-        return reference
-    captured = capture_step(model, optimizer, data.structures, data.targets, sampler.shares, sampler.batch, clip=clip)
-
-    def step(indices: Tensor, following: Tensor) -> Tensor:
-        loss = captured(indices, following)
-        return reference(indices, following) if loss is None else loss
-
-    return step

@@ -1,10 +1,9 @@
-"""Algorithm 1 without gradients on a CPU: the same embeddings as ``RGNN``'s, at little more than its products' cost."""
+"""The backend ``cpu``: Algorithm 1 without gradients, at little more than the cost of its products."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -13,10 +12,8 @@ from torch.nn import functional
 from trifold.nn.merging import merge
 from trifold.nn.mish import mish_
 from trifold.nn.mlp import MLP
+from trifold.nn.rgnn import RGNN
 from trifold.structures import DisjointUnion
-
-if TYPE_CHECKING:
-    from trifold.nn.rgnn import RGNN
 
 TILE = 2**18
 """Numbers that are worked on at a time: a megabyte, what a core's cache holds."""
@@ -25,7 +22,8 @@ PADDING = 400
 """Rows that may be reduced in vain: as long as the calls that another group of elements would take."""
 
 
-def embed(network: RGNN, union: DisjointUnion) -> Tensor:
+@torch.no_grad()
+def embed_on_cpu(network: RGNN, union: DisjointUnion) -> Tensor:
     """The embeddings that Algorithm 1 computes, to rounding.
 
     Elements that the network cannot tell apart are merged, then sorted by how many messages they get, so that those

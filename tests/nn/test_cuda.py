@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from oracles import from_naive
-from trifold.model import ModelConfig
-from trifold.model.inference import fused_values
-from trifold.model.network import ValueNetwork
+from trifold.model import ModelConfig, ValueNetwork
+from trifold.nn import BACKENDS, RGNN
 from trifold.structures import Signature
 
 pytest.importorskip("triton")
@@ -29,4 +28,5 @@ def test_values_by_kernels_are_the_networks(encoder, hoist, monkeypatch):
     network = ValueNetwork(list(structures.signature), config).to(DEVICE)
     for chosen in ([2, 0, 1], []):
         part = structures.take(torch.tensor(chosen, dtype=torch.int64, device=DEVICE))
-        torch.testing.assert_close(fused_values(network, part), network(part), rtol=1e-5, atol=1e-5)
+        by_kernels = network(part, BACKENDS[RGNN][0])
+        torch.testing.assert_close(by_kernels, network(part), rtol=1e-5, atol=1e-5)

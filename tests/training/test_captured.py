@@ -13,12 +13,13 @@ from trifold.data import Dataset, label, read_folder
 from trifold.domains import DOMAINS, domain_text, write_problems
 from trifold.errors import TrifoldError
 from trifold.model import Model, ModelConfig
-from trifold.model.graphed import capture_step, likely_sizes
+from trifold.nn import BACKENDS, REFERENCE, EdgeTransformer
 from trifold.pddl import expand
 from trifold.training import resume, train
+from trifold.training.captured import CapturedStep, likely_sizes
 from trifold.training.run import RunFolder
 from trifold.training.sampler import BalancedSampler
-from trifold.training.step import build_optimizer, build_step, is_fused
+from trifold.training.step import TrainingStep, build_optimizer, training_backend
 
 SETTINGS = {"steps": 60, "validate_every": 20, "batch": 16, "learning_rate": 1e-3, "clip": 20.0}
 
@@ -32,7 +33,7 @@ def folder(tmp_path_factory):
 
 
 def test_kernels_are_refused_on_a_cpu_with_the_reason(folder, tmp_path):
-    with pytest.raises(TrifoldError, match=r"cannot train this: they run on CUDA(.|\n)*--kernels reference"):
+    with pytest.raises(TrifoldError, match=r"cannot run this network: kernels run on CUDA(.|\n)*--kernels reference"):
         train(folder, tmp_path / "run", preset="small", settings={"kernels": "fused"}, device="cpu")
     with pytest.raises(TrifoldError, match="kernels are auto, reference, fused, not 'magic'"):
         train(folder, tmp_path / "other", preset="small", settings={"kernels": "magic"}, device="cpu")
@@ -55,12 +56,16 @@ def test_an_edge_transformer_is_fused_on_cuda_whatever_its_size_and_where_its_da
     """Only its attention is: the step is not captured, so nothing need fit on the device."""
     pytest.importorskip("triton")
     device, data = torch.device("cuda"), SimpleNamespace(encoder=object())
-    model = SimpleNamespace(config=ModelConfig(encoder="marks", dim=24), device=device)
-    assert [is_fused(model, data, kernels) for kernels in ("auto", "fused", "reference")] == [True, True, False]
-    model.config = ModelConfig(dim=32)
-    assert not is_fused(model, data, "auto")
+
+    def chosen(config, kernels):
+        network = SimpleNamespace(embed=config.build_network([]))
+        return training_backend(SimpleNamespace(network=network, device=device), data, kernels).name
+
+    names = [chosen(ModelConfig(encoder="marks", dim=24), kernels) for kernels in ("auto", "fused", "reference")]
+    assert names == ["cuda", "cuda", "reference"]
+    assert chosen(ModelConfig(dim=32), "auto") == "reference"
     with pytest.raises(TrifoldError, match="do not fit on the device"):
-        is_fused(model, data, "fused")
+        chosen(ModelConfig(dim=32), "fused")
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's, of lanes that are masked out
@@ -74,10 +79,11 @@ def test_an_edge_transformer_steps_by_its_attention_kernel(monkeypatch):
     config = ModelConfig(encoder="marks", dim=16, layers=2)
     data = Dataset.build([space], config.build_encoder(), dead_end_target=9, device=device, max_gib=1)
     weights = []
-    for fused, attended in ((True, 2 * 2), (False, 0)):
+    for backend, attended in ((BACKENDS[EdgeTransformer][0], 2 * 2), (REFERENCE, 0)):
         model = Model.fresh(config, space.table.signature, domain, data.atom_counts, 0).to(device)
+        model.backend = backend
         optimizer = torch.optim.SGD(model.network.parameters(), lr=0.1)
-        step = build_step(model, optimizer, data, BalancedSampler(data.targets, 3, 0), fused=fused)
+        step = TrainingStep(model, optimizer, data, BalancedSampler(data.targets, 3, 0))
         calls.clear()
         for batch in (torch.tensor([0, 1, 2]), torch.tensor([3, 4, 5])):
             step(batch, batch)
@@ -152,7 +158,7 @@ class Captured:
         config = ModelConfig(dim=32, layers=3)
         self.data = Dataset.build(spaces, config.build_encoder(), dead_end_target=None, device="cuda")
         self.model = Model.fresh(config, spaces[0].table.signature, "", self.data.atom_counts, 0).to("cuda")
-        self.optimizer = build_optimizer(self.model.network, rate, fused=True)
+        self.optimizer = build_optimizer(self.model.network, rate, self.model.backend)
         self.parameters = list(self.model.network.parameters())
         self.before = self.weights()
         if moments:
@@ -162,9 +168,8 @@ class Captured:
                     name: torch.full_like(parameter, moments) for name in ("exp_avg", "exp_avg_sq")
                 }
         sampler = BalancedSampler(self.data.targets, 8, 0)
-        self.step = capture_step(
-            self.model, self.optimizer, self.data.structures, self.data.targets, sampler.shares, 8, "float32", clip
-        )
+        data = self.data.structures, self.data.targets, sampler.shares
+        self.step = CapturedStep(self.model.network, self.optimizer, *data, 8, precision="float32", clip=clip)
         self.draw = sampler.draw
 
     def weights(self):
@@ -214,7 +219,7 @@ def test_a_captured_step_clips_the_gradient(folder):
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 def test_a_batch_that_does_not_fit_is_left_to_the_reference(folder, monkeypatch):
-    monkeypatch.setattr("trifold.model.graphed.SPREAD", -1)
+    monkeypatch.setattr("trifold.training.captured.SPREAD", -1)
     captured = Captured(folder)
     largest = torch.argsort(captured.data.structures.element_counts.cpu(), descending=True)[:8]
     assert captured.step(largest, captured.draw(0)) is None

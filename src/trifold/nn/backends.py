@@ -1,0 +1,95 @@
+"""Backends: who computes a network. Each has a name and one signature, and is chosen once, here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from trifold.errors import TrifoldError
+from trifold.nn.cpu import embed_on_cpu
+from trifold.nn.cuda import attend_by_kernels, embed_by_kernels, is_within_reach, lacks_kernels, lacks_message_kernels
+from trifold.nn.edge_transformer import EdgeTransformer
+from trifold.nn.network import Network
+from trifold.nn.rgnn import RGNN
+from trifold.structures import DisjointUnion
+
+KERNELS = ("auto", "reference", "fused")
+"""What a user may ask for: the best backend that a device has, the reference anywhere, or kernels and nothing else."""
+
+MAX_ROWS = 2**19
+"""Messages that one layer may send at once during inference: 2**19 rows of 64 floats are 128 MiB."""
+
+MAX_ROWS_ON_A_CARD = 2**22
+"""The same by kernels, for which few large chunks are faster than many small ones: 1 GiB, twice."""
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One way to compute a network of one kind.
+
+    name       "reference", "cpu" or "cuda"
+    embed      (network, union) → the embeddings of its elements
+    obstacle   (network, device) → why it cannot run this network there, or None if it can
+    reaches    (network, union) → whether the union is within its limits; where it is not, the reference must do
+    gradients  whether ``embed`` has gradients
+    captured   whether a training step by it is captured as one CUDA graph, in products of float16
+    max_rows   messages that one layer may send at once
+    """
+
+    name: str
+    embed: Callable[[Any, DisjointUnion], Tensor]
+    obstacle: Callable[[Any, torch.device], str | None]
+    reaches: Callable[[Any, DisjointUnion], bool] = lambda network, union: True
+    gradients: bool = False
+    captured: bool = False
+    max_rows: int = MAX_ROWS
+
+
+def _off_the_cpu(network: Network, device: torch.device) -> str | None:
+    return None if device.type == "cpu" else f"it runs on a CPU, not on {device.type}"
+
+
+REFERENCE = Backend("reference", lambda network, union: network(union), lambda network, device: None, gradients=True)
+"""A network as its paper writes it, in plain PyTorch, on any device: what every other backend must equal."""
+
+BACKENDS: dict[type[Network], tuple[Backend, ...]] = {
+    RGNN: (
+        Backend(
+            "cuda",
+            embed_by_kernels,
+            lacks_message_kernels,
+            is_within_reach,
+            captured=True,
+            max_rows=MAX_ROWS_ON_A_CARD,
+        ),
+        Backend("cpu", embed_on_cpu, _off_the_cpu),
+    ),
+    EdgeTransformer: (
+        Backend(
+            "cuda",
+            attend_by_kernels,
+            lambda network, device: lacks_kernels(device),
+            gradients=True,
+            max_rows=MAX_ROWS_ON_A_CARD,
+        ),
+    ),
+}
+"""What each kind of network has beside the reference, best first; any other network has the reference alone."""
+
+
+def choose_backend(network: Network, device: torch.device, kernels: str = "auto") -> Backend:
+    """The backend for a network on a device; raises if kernels are asked for and cannot run."""
+    if kernels not in KERNELS:
+        raise TrifoldError(f"kernels are {', '.join(KERNELS)}, not {kernels!r}")
+    if kernels == "reference":
+        return REFERENCE
+    obstacles = {backend: backend.obstacle(network, device) for backend in BACKENDS.get(type(network), ())}
+    able = [backend for backend, obstacle in obstacles.items() if obstacle is None]
+    if kernels == "fused" and "cuda" not in [backend.name for backend in able]:
+        reason = next((why for backend, why in obstacles.items() if backend.name == "cuda"), "it has none")
+        raise TrifoldError(f"the kernels cannot run this network: {reason}", remedy="use --kernels reference")
+    return able[0] if able else REFERENCE

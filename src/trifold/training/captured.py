@@ -1,0 +1,162 @@
+"""The training step of the backend ``cuda``: from batch to optimizer, one captured CUDA graph."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from trifold.model import ValueNetwork
+from trifold.nn import RGNN, Batcher, Capacity, FusedRGNN, Layout
+from trifold.structures import READOUT, Structures
+
+SPREAD = 8
+"""A batch may hold this many standard deviations more than the mean; one beyond takes the reference's step."""
+
+Found = dict[str, tuple[Tensor, Tensor]]
+"""By relation, the elements of a batch that bear it, and the structures that own them."""
+
+
+def likely_sizes(sizes: Tensor, shares: Tensor, batch: int) -> list[int]:
+    """How much batches hold of each thing, but for a few in a million: an upper bound.
+
+    Given the share of each state in what is drawn. Large V* belong to large states, and where every V* is drawn equally
+    often, a mean over all states would be far too small.
+
+    Shapes: sizes (things, states), shares (states,) → (things,).
+    """
+    mean = sizes @ shares
+    deviation = ((sizes - mean[:, None]) ** 2 @ shares).sqrt()
+    most = mean * batch + SPREAD * deviation * batch**0.5 + SPREAD
+    found: list[int] = torch.minimum(most, sizes.max(1).values * batch).ceil().long().tolist()
+    return found
+
+
+class CapturedStep:
+    """The step on resident encoded structures: indices of a batch → its loss, after the optimizer has stepped.
+
+    It is given the indices of the next batch, too, which is laid out on a side stream while this one trains. All that
+    the graph reads and writes are attributes, so that they live as long as it does:
+
+    chosen, upcoming  (batch,) the states of this batch and of the next
+    layout, found     the chosen batch, laid out for the kernels; it is overwritten in place
+    loss              of the last replay
+    """
+
+    def __init__(
+        self,
+        network: ValueNetwork,
+        optimizer: torch.optim.Optimizer,
+        structures: Structures,
+        targets: Tensor,
+        shares: Tensor,
+        batch: int,
+        *,
+        precision: str = "mixed",
+        clip: float | None = None,
+    ) -> None:
+        self.network, self.optimizer, self.targets, self.clip = network, optimizer, targets, clip
+        self.embed = cast(RGNN, network.embed)  # the one kind of network with a captured step
+        self.parameters = list(network.parameters())
+        self.marks = [name for name, _ in self.embed.initial.marks]
+        self.batcher = self._batcher(structures, shares, batch)
+        self.fused = FusedRGNN(self.embed, self.batcher.capacity, precision)
+        self.chosen = torch.zeros(batch, dtype=torch.int64, device=structures.device)
+        self.upcoming = torch.zeros_like(self.chosen)
+        self.layout, self.found = self.batcher(self.chosen)
+        self.laid_out: Tensor | None = None  # the indices whose batch lies in layout and found
+        self.side = torch.cuda.Stream()
+        # Of its own: graphs that run at once must not share the workspace of cuBLAS.
+        self.stream = torch.cuda.Stream()
+        self._prepare()
+        self._capture()
+
+    def _batcher(self, structures: Structures, shares: Tensor, batch: int) -> Batcher:
+        """What lays out batches of the structures, with room for all but a few in a million."""
+        relations = self.embed.relations
+        aside = [READOUT, *self.marks]
+        names = [*(name for name, _ in relations), *aside]
+        counts = structures.atom_counts[[structures.signature.index(name) for name in names]].double()
+        sizes = torch.cat([counts, structures.element_counts.double()[None]])
+        *atoms, elements = likely_sizes(sizes, shares.to(sizes.device), batch)
+        capacity = Capacity.of(relations, atoms[: len(relations)], elements)
+        return Batcher(structures, capacity, dict(zip(aside, atoms[len(relations) :], strict=True)))
+
+    def _prepare(self) -> None:
+        """Compile the kernels and make the optimizer's state, by two steps that are then taken back."""
+        weights = [parameter.detach().clone() for parameter in self.parameters]
+        state = self.optimizer.state
+        moments = {p: {name: value.clone() for name, value in entries.items()} for p, entries in state.items()}
+        self.stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self.stream):
+            for _ in range(2):
+                self._step()
+        torch.cuda.current_stream().wait_stream(self.stream)
+        with torch.no_grad():
+            for parameter, weight in zip(self.parameters, weights, strict=True):
+                parameter.copy_(weight)
+                for name, value in state[parameter].items():
+                    value.copy_(moments[parameter][name]) if parameter in moments else value.zero_()
+
+    def _capture(self) -> None:
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph, stream=self.stream):
+            self.loss = self._step()
+
+    def __call__(self, indices: Tensor, following: Tensor) -> Tensor | None:
+        """Replay the step on a batch; None, with nothing done, if the batch is beyond the capacity."""
+        if not self.batcher.fits(indices):
+            return None
+        if self.laid_out is None or not torch.equal(self.laid_out, indices):
+            self.chosen.copy_(indices)
+            self._hold(*self.batcher(self.chosen))
+        self.upcoming.copy_(following.pin_memory(), non_blocking=True)
+        self.graph.replay()
+        self.laid_out = following
+        return self.loss.clone()
+
+    def _step(self) -> Tensor:
+        """The step on the chosen batch, with the upcoming one laid out meanwhile."""
+        stream = torch.cuda.current_stream()
+        self.side.wait_stream(stream)
+        with torch.cuda.stream(self.side):
+            following = self.batcher(self.upcoming)
+        loss = (self._values() - self.targets[self.chosen]).abs().mean()
+        for parameter, gradient in zip(self.parameters, torch.autograd.grad(loss, self.parameters), strict=True):
+            parameter.grad = gradient
+        self._optimize(self.optimizer)
+        stream.wait_stream(self.side)
+        self._hold(*following)
+        self.chosen.copy_(self.upcoming)
+        return loss.detach()
+
+    def _values(self) -> Tensor:
+        """V of each state of the chosen batch: ``ValueNetwork`` on arrays of fixed size."""
+        initial = None
+        if self.marks:
+            brackets = torch.zeros((self.batcher.capacity.elements, len(self.marks)), device=self.chosen.device)
+            for p, name in enumerate(self.marks):
+                brackets[:, p].index_fill_(0, self.found[name][0], 1.0)
+            initial = brackets @ torch.stack(list(self.embed.initial.vectors))
+        f = self.fused(self.layout, initial)
+        elements, owners = self.found[READOUT]
+        batch = len(self.chosen)
+        sums = f.new_zeros((batch + 1, f.shape[1])).index_add(0, owners, f[elements])[:batch]  # the last is unused
+        return self.network.readout.mlp(sums).squeeze(1)
+
+    def _optimize(self, optimizer: Any) -> None:
+        """Clip the gradient and let Adam step, but not where the gradient is not finite."""
+        norm = torch.nn.utils.get_total_norm([p.grad for p in self.parameters if p.grad is not None])
+        if self.clip is not None:
+            torch.nn.utils.clip_grads_with_norm_(self.parameters, self.clip, norm)
+        optimizer.found_inf = (~norm.isfinite()).float()
+        optimizer.step()
+        del optimizer.found_inf
+
+    def _hold(self, layout: Layout, found: Found) -> None:
+        """Make this the chosen batch, in place."""
+        self.layout.become(layout)
+        for name, pair in self.found.items():
+            for old, new in zip(pair, found[name], strict=True):
+                old.copy_(new)

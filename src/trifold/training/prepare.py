@@ -1,0 +1,216 @@
+"""Preparing a training: problems are labelled, split and encoded, and what came of them is described."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trifold.data import (
+    HELD_OUT,
+    Dataset,
+    Labelled,
+    LabelLimits,
+    Split,
+    dead_end_target,
+    default_cache,
+    label,
+    read_folder,
+    recorded_split,
+    split,
+)
+from trifold.errors import TrifoldError
+from trifold.files import read_text
+from trifold.model import Model, ModelConfig
+from trifold.nn import Backend
+from trifold.provenance import describe_environment
+from trifold.training.loop import SeedTraining
+from trifold.training.merge import merge_states
+from trifold.training.run import RunFolder
+from trifold.training.settings import Settings
+from trifold.training.step import training_backend
+from trifold.training.watcher import Watcher
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """All that the trainings of a run share.
+
+    training, validation  the encoded states
+    first                 an untrained model, whose seed is of no account: what it is computed by holds for all
+    provenance            what each model says of its training, but for the seed
+    """
+
+    folder: RunFolder
+    config: ModelConfig
+    settings: Settings
+    domain_text: str
+    domain: str
+    training: Dataset
+    validation: Dataset
+    first: Model
+    provenance: dict[str, Any]
+
+    @property
+    def backend(self) -> Backend:
+        """Who computes the network in this run."""
+        return self.first.backend
+
+    @property
+    def seeds(self) -> range:
+        """The seeds to train."""
+        return range(self.settings.seed, self.settings.seed + self.settings.seeds)
+
+    def start(self, seed: int) -> SeedTraining:
+        """The training of one seed, from where its folder stands."""
+        first = self.first
+        model = Model.fresh(self.config, first.signature, self.domain_text, self.training.atom_counts, seed)
+        model.to(first.device).backend = first.backend
+        model.provenance = self.provenance | {"settings": self.settings.to_json() | {"seed": seed}}
+        folder = self.folder.seed(seed)
+        return SeedTraining(model, self.training, self.validation, self.settings, seed, folder)
+
+
+def prepare(
+    folder: RunFolder, content: dict[str, Any], workers: int | None, cache: Path | None, watcher: Watcher
+) -> Prepared:
+    """Label, split and encode the problems of a run's config, and write what came of them to its folder."""
+    config, settings = ModelConfig.from_json(content["model"]), Settings.from_json(content["settings"])
+    files = read_folder(Path(content["directory"]))
+    domain_text = read_text(files.domain)
+    problems = [*files.training, *files.validation]
+    watcher.labelling(len(problems))
+    labelled = label(
+        files.domain,
+        problems,
+        limits=LabelLimits(**content["limits"]),
+        workers=workers,
+        cache=cache or default_cache(),
+        on_progress=watcher.labelled,
+    )
+    parts = _read_split(folder, labelled) or split(domain_text, labelled, len(files.training), settings.seed)
+    spaces = [item.space for item in parts.training if item.space is not None]
+    held_out = [item.space for item in parts.validation if item.space is not None]
+    encoder, device = config.build_encoder(), content["device"]
+    target = dead_end_target(spaces, settings.dead_ends)
+    data = Dataset.build(spaces, encoder, dead_end_target=target, device=device, on_progress=watcher.encoding)
+    # Of the validation states a sample is encoded later.
+    validation = Dataset.build(held_out, encoder, dead_end_target=target, device=device, max_gib=0)
+    if settings.merge:
+        data = merge_states(data, config)
+    summary = describe_data(domain_text, labelled, parts, target, data, validation)
+    _check_unchanged(folder, summary["hash"], content["directory"])
+
+    signature = spaces[0].table.signature
+    first = Model.fresh(config, signature, domain_text, data.atom_counts, settings.seed).to(device)
+    first.backend = training_backend(first, data, settings.kernels)
+    summary["backend"] = first.backend.name
+    environment = describe_environment(device)
+    for name, facts in {"config": content, "data": summary, "environment": environment}.items():
+        folder.write(f"{name}.json", facts)
+    watcher.prepared(summary)
+    told = ("hash", "problems", "states", "dead_ends", "largest_value")
+    provenance = {
+        "preset": content["preset"],
+        "command": content["command"],
+        "data": {name: summary[name] for name in told} | {"split": describe_split(parts)},
+        "environment": environment,
+        "backend": first.backend.name,
+    }
+    domain = spaces[0].domain
+    return Prepared(folder, config, settings, domain_text, domain, data, validation, first, provenance)
+
+
+def _read_split(folder: RunFolder, labelled: Sequence[Labelled]) -> Split | None:
+    """The split that the run began with, or None if it did not begin."""
+    if not (folder.path / "data.json").exists():
+        return None
+    with folder.opened("data.json") as recorded:
+        if [file["file"] for file in recorded["files"]] != [item.path.name for item in labelled]:
+            raise _changed(str(labelled[0].path.parent))
+        roles = [file["role"] for file in recorded["files"]]
+        if lost := [
+            f"{item.path.name} ({item.outcome})"
+            for item, role in zip(labelled, roles, strict=True)
+            if role != "left out" and item.space is None
+        ]:
+            raise TrifoldError(
+                f"problems of this run were labelled when it began, but not this time: {', '.join(lost)}",
+                place=str(folder.path),
+                remedy="restore what has changed, or raise seconds or memory_gib in the limits of its config.json "
+                "(with the same limits a failure is not tried again), and resume again",
+            )
+        return recorded_split(labelled, roles, recorded["split"])
+
+
+def _check_unchanged(folder: RunFolder, found: str, directory: str) -> None:
+    """Raise if the run began with other data than was found now."""
+    if (folder.path / "data.json").exists():
+        with folder.opened("data.json") as before:
+            known = before["hash"]
+        if known != found:
+            raise _changed(directory)
+
+
+def _changed(place: str) -> TrifoldError:
+    return TrifoldError(
+        "the problems have changed since this run began, or its data.json has",
+        place=place,
+        remedy="restore them, or train anew in another folder",
+    )
+
+
+def describe_data(
+    domain_text: str,
+    labelled: Sequence[Labelled],
+    parts: Split,
+    target: float | None,
+    data: Dataset,
+    held_out: Dataset,
+) -> dict[str, Any]:
+    """The data of a run as JSON: what was labelled, what was left out and why, and a hash of what is learned from."""
+    digest, training, validation = hashlib.sha256(domain_text.encode()), parts.training, parts.validation
+    for role, items in (("validation", validation), ("training", training)):
+        for item in items:
+            digest.update(f"\0{role}\0{item.digest}".encode())
+    return {
+        "hash": digest.hexdigest(),
+        "problems": len(training),
+        "states": int(data.weights.sum()),
+        "inputs": len(data),  # fewer than states if they were merged
+        "dead_ends": sum(item.dead_ends for item in training),
+        "dead_end_target": target,
+        "largest_value": max(item.max_distance for item in training),
+        "validation_problems": len(validation),
+        "validation_states": len(held_out),
+        "split": parts.to_json(),
+        "resident": data.encoder is None,
+        "bytes": data.structures.nbytes,
+        "atoms": data.atom_counts,
+        "files": [
+            {
+                "file": item.path.name,
+                "role": role,
+                "outcome": item.outcome,
+                "message": item.message,
+                "states": item.states,
+                "kept": item.kept,
+                "dead_ends": item.dead_ends,
+                "largest_value": item.max_distance,
+            }
+            for item, role in zip(labelled, parts.roles(labelled), strict=True)
+        ],
+    }
+
+
+def describe_split(parts: Split) -> dict[str, Any]:
+    """The split as a model remembers it: the rule and, where files of one folder were split, which went where."""
+    if parts.rule != HELD_OUT:
+        return {"rule": parts.rule}
+    names = {
+        role: [item.path.name for item in items]
+        for role, items in (("training", parts.training), ("validation", parts.validation))
+    }
+    return {"rule": parts.rule, "families": parts.families, **names}
