@@ -20,6 +20,7 @@ from trifold.commands.select import select
 from trifold.commands.solve import solve
 from trifold.commands.table import table
 from trifold.commands.train import train
+from trifold.plugins import load_plugins
 
 app = typer.Typer(
     name="trifold",
@@ -53,5 +54,10 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line."""
-    sys.exit(run_to_the_end(app))
+    """Run the command line, with what plugins add to it."""
+    sys.exit(run_to_the_end(_run))
+
+
+def _run() -> None:
+    load_plugins()
+    app()

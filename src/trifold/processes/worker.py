@@ -18,6 +18,7 @@ from typing import IO, Any
 from trifold.errors import TrifoldError
 from trifold.files import mendable
 from trifold.memory import lacks_memory
+from trifold.plugins import load_plugins
 
 PR_SET_PDEATHSIG = 1
 
@@ -45,6 +46,7 @@ def _run(function: str, job: dict[str, Any], report: Callable[[dict[str, Any]], 
     """Call the function and name how it ended."""
     try:
         with _memory_limit(memory):
+            load_plugins()
             module, _, name = function.partition(":")
             value = getattr(importlib.import_module(module), name)(job, report)
             json.dumps(value)
