@@ -15,6 +15,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "trifold"
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "files": {"errors"},
+    "limits": {"errors"},
     "provenance": set(),
     "memory": {"errors"},
     "sealed": set(),
@@ -29,11 +30,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "nn": {"errors", "structures"},
     "logic": {"errors", "structures", "nn"},
     # Of wl: a hold-out shares no state with what is trained on.
-    "data": {"errors", "files", "sealed", "structures", "processes", "pddl", "encoders", "wl"},
+    "data": {"errors", "files", "limits", "sealed", "structures", "processes", "pddl", "encoders", "wl"},
     "model": {"errors", "sealed", "tensor_file", "structures", "pddl", "encoders", "nn"},
     "shipped": {"errors", "tensor_file", "model"},
     "planning": {"errors", "files", "pddl"},
-    "training": {"errors", "files", "sealed", "provenance", "structures", "data", "nn", "model", "wl"},
+    # Of domains: a recipe says which problems to select on.
+    "training": {"errors", "files", "sealed", "provenance", "structures", "domains", "data", "nn", "model", "wl"},
     "evaluation": {"errors", "files", "sealed", "provenance", "memory", "processes", "model", "planning", "pddl"}
     | {"shipped"},
     "analysis": {"errors", "structures", "data", "model", "wl", "encoders", "nn"},

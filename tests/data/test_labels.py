@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from trifold.data import labels
-from trifold.data.labels import Labelled, LabelLimits, _look_up, default_cache, label
+from trifold.data import LabelLimits
+from trifold.data.labels import Labelled, _look_up, default_cache, label
 from trifold.errors import TrifoldError
 from trifold.pddl import expand
 from trifold.processes import Result

@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from trifold.commands.options import Device, Json, MaxStates, Memory, Quiet, Seed
-from trifold.commands.train import EncoderName
+from trifold.commands.options import Device, EncoderName, Json, MaxStates, Memory, Quiet, Seed
 from trifold.errors import TrifoldError
 from trifold.files import sweep
 from trifold.memory import OutOfMemory

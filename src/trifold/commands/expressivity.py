@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trifold.commands.options import Json, Keep, MaxStates, Memory, Quiet, Seed, Timeout, Workers
+from trifold.limits import LabelLimits
 
 if TYPE_CHECKING:
     from trifold.analysis import Depth, Expressivity, Finding, Witness
@@ -32,10 +33,10 @@ def expressivity(
         int, typer.Option("--states", min=1, help="Colour so many states in all: of more a sample, even over V*.")
     ] = 2_000,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw conflicts and errors over rounds: a PNG.")] = None,
-    max_states: MaxStates = 10_000_000,
-    keep: Keep = 200_000,
-    timeout: Timeout = 300.0,
-    memory: Memory = 4.0,
+    max_states: MaxStates = LabelLimits.max_states,
+    keep: Keep = LabelLimits.keep,
+    timeout: Timeout = LabelLimits.seconds,
+    memory: Memory = LabelLimits.memory_gib,
     workers: Workers = None,
     seed: Seed = 0,
     json: Json = False,
@@ -48,7 +49,7 @@ def expressivity(
     not touched.
     """
     from trifold.analysis import compare_architectures, plot_expressivity
-    from trifold.data import LabelLimits, default_cache, label, read_folder
+    from trifold.data import default_cache, label, read_folder
     from trifold.files import write_whole
     from trifold.memory import memory_errors
 

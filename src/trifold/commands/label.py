@@ -14,6 +14,7 @@ import typer
 from trifold.commands.options import Detour, Json, Keep, MaxStates, Memory, Quiet, Timeout, Workers
 from trifold.commands.progress import progress_bar
 from trifold.errors import TrifoldError
+from trifold.limits import LabelLimits
 
 if TYPE_CHECKING:
     from trifold.data import Labelled, Summary
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
 
 def label(
     place: Annotated[Path, typer.Argument(metavar="DIR", help="A folder as for `train`, or a suite of such folders.")],
-    max_states: MaxStates = 10_000_000,
-    keep: Keep = 200_000,
-    detour: Detour = None,
-    timeout: Timeout = 300.0,
-    memory: Memory = 4.0,
+    max_states: MaxStates = LabelLimits.max_states,
+    keep: Keep = LabelLimits.keep,
+    detour: Detour = LabelLimits.detour,
+    timeout: Timeout = LabelLimits.seconds,
+    memory: Memory = LabelLimits.memory_gib,
     workers: Workers = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -36,7 +37,7 @@ def label(
     can be interrupted at any time: what is labelled stays. Test problems are not touched. Exit code 2 if no problem
     could be labelled.
     """
-    from trifold.data import LabelLimits, default_cache, find_splits, summarise_labels
+    from trifold.data import default_cache, find_splits, summarise_labels
     from trifold.data import label as label_problems
 
     limits = LabelLimits(max_states, keep or None, timeout, memory, detour)

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+
+class EncoderName(StrEnum):
+    """A key of `trifold.encoders.ENCODERS`."""
+
+    PLAIN = "plain"
+    PAIRS = "pairs"
+    COMPOSITIONS = "compositions"
+    OBLIVIOUS = "oblivious"
+    MARKS = "marks"
+
 
 Device = Annotated[
     str, typer.Option("--device", help="A torch device: cpu, cuda, cuda:1, … or auto: cuda where there is one.")
@@ -35,7 +48,8 @@ Strict = Annotated[
 ]
 MaxStates = Annotated[int, typer.Option("--max-states", min=1, help="Leave out problems with more states.")]
 Keep = Annotated[
-    int, typer.Option("--keep", min=0, help="Of larger spaces sample so many states, evenly over V*; 0 keeps all.")
+    int | None,
+    typer.Option("--keep", min=0, help="Of larger spaces sample this many states, evenly over V*; 0 keeps all."),
 ]
 Detour = Annotated[
     int | None,

@@ -2,9 +2,10 @@
 
 from trifold.data.dataset import DEAD_ENDS, Dataset, dead_end_target
 from trifold.data.folder import ProblemFolder, read_folder
-from trifold.data.labels import Labelled, LabelLimits, default_cache, label
+from trifold.data.labels import Labelled, default_cache, label
 from trifold.data.split import GIVEN, HELD_OUT, SHARED, Split, count_outcomes, recorded_split, split
 from trifold.data.summary import Summary, find_splits, summarise_labels
+from trifold.limits import LabelLimits
 
 __all__ = [
     "DEAD_ENDS",

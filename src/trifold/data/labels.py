@@ -13,6 +13,7 @@ from pathlib import Path
 
 from trifold.errors import TrifoldError
 from trifold.files import open_regular, read_text, sweep, temporary_folder, write_whole
+from trifold.limits import LabelLimits
 from trifold.pddl import load_domain
 from trifold.pddl.state_space import VERSION, StateSpace
 from trifold.processes import Limits, Result, available_cores, run_isolated
@@ -22,24 +23,6 @@ FUNCTION = "trifold.pddl.expansion:expand_to_file"
 
 CACHED_FAILURES = ("state limit", "time limit", "memory limit", "unsolvable")
 """Outcomes that would come again under the same limits. Input errors are quick to find, and crashes may be luck."""
-
-
-@dataclass(frozen=True)
-class LabelLimits:
-    """What the expansion of one problem may use, and how much of it is kept.
-
-    max_states  problems with more states are left out
-    keep        of a larger space, so many states are sampled evenly over V*, and kept with their successors; None: all
-    seconds, memory_gib
-    detour      sample only what is on a way from the initial state to a goal that is at most so much longer than the
-                shortest; None: anything
-    """
-
-    max_states: int = 10_000_000
-    keep: int | None = 200_000
-    seconds: float | None = 300.0
-    memory_gib: float | None = 4.0
-    detour: int | None = None
 
 
 @dataclass(frozen=True)
