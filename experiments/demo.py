@@ -98,7 +98,7 @@ def train_live(folder: Path, seed: int) -> None:
     run = folder / "run"
     cache = str(folder / "cache")  # nothing that was labelled before is used
     # After a constant rate the policy still wanders: plans of 735 steps in all, here of 423, which are the shortest.
-    settings = ("--preset", "small", "--steps", 500, "--schedule", "cosine", "--seed", seed)
+    settings = ("--recipe", "small", "--steps", 500, "--set", "schedule=cosine", "--seed", seed)
     trifold("train", problems, *settings, "--run", run, cache=cache)
     records = folder / "records.jsonl"
     trifold("evaluate", run / "model.safetensors", problems / "test", "--records", records, cache=cache)

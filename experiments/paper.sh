@@ -7,8 +7,8 @@ usage="usage: experiments/paper.sh [OPTION]... [-- OPTION OF TRAIN]...
   --domain NAME       only this domain; may be given several times
   --model NAME        rgnn1 for R-GNN[1], rgnn0 for R-GNN[0], rgnn for R-GNN; may be given several times; all if not
   --shipped           evaluate the models in the box instead of training any
-  --minutes M         train each seed at most so long; it ends earlier with its steps
-  --seeds N           train so many models and keep the least validation loss
+  --minutes M         train each seed at most this long; it ends earlier with its steps
+  --seeds N           how many models to train, of which one is kept
   --bench DIR         evaluate on the public test files too: DIR/DOMAIN/test (docs/instances.md)
   --fresh-seed N      evaluate on problems of the test sizes from the generator seed N too
   --lama              run LAMA on the same problems, and look for the best plans of fresh ones
@@ -16,15 +16,11 @@ usage="usage: experiments/paper.sh [OPTION]... [-- OPTION OF TRAIN]...
   --device NAME       cuda, cpu, …; cuda where there is one if not given
   --out DIR           where everything goes; runs/paper if not given
 
-Every stage skips what is done, so the same command goes on where it was stopped. Training uses the preset fast; options
-of train after -- hold for all domains (--preset paper is the paper's recipe), those in experiments/settings/DOMAIN.txt,
-with which the model in the box was trained, for one where nothing else is said. Where there is
-experiments/selection/DOMAIN.txt, the model of several seeds is kept that solves most problems of the sizes listed there,
-drawn with a seed that no test has."
+Every stage skips what is done, so the same command goes on where it was stopped. A domain has the recipe of its model in
+the box; options of train after -- hold for all domains (--recipe paper is the paper's). Where a recipe has a [selection],
+the model of several seeds is kept that solves most of its problems, else the one with the least validation loss."
 
 domains=() models=() more=() budget=() bench="" fresh="" lama="" shipped="" device=auto out=runs/paper
-keep=10000            # states of a large space, unless a domain's settings say otherwise
-selection_seed=4242
 while (($#)); do
   case $1 in
     --domain | --model | --minutes | --seeds | --bench | --fresh-seed | --device | --out) : "${2:?$1 needs a value}" ;;&
@@ -57,35 +53,22 @@ say() { printf '\n== %s\n' "$*" >&2; }
 
 # Train a model of a domain in its run folder: DOMAIN MODEL RUN.
 train() {
-  local architecture settings=() seeds=1 sizes i
+  local architecture=()
   case $2 in
-    rgnn1) architecture=(--t 1) ;;
-    rgnn0) architecture=(--t 0) ;;
-    rgnn) architecture=(--encoder plain) ;;
+    rgnn1) ;;
+    rgnn0) architecture=(--set t=0) ;;
+    rgnn) architecture=(--set encoder=plain) ;;
     *) echo "there is no model $2: rgnn1, rgnn0 or rgnn" >&2; exit 2 ;;
   esac
   [[ -e $3/done ]] && return
   say "train $2 on $1"
-  if [[ -e $here/settings/$1.txt ]]; then
-    read -ra settings -d '' <"$here/settings/$1.txt" || true  # it ends without the delimiter that read waits for
-  fi
-  settings+=("${budget[@]}" "${more[@]}")  # the last of two counts
   if [[ -e $3/config.json ]]; then
     "$trifold" train --resume "$3" --device "$device"
   else
-    "$trifold" train "$out/suite/$1" --run "$3" --preset fast --keep $keep --device "$device" "${architecture[@]}" \
-      "${settings[@]}"
+    "$trifold" train "$out/suite/$1" --run "$3" --recipe "$1" --device "$device" "${architecture[@]}" "${budget[@]}" \
+      "${more[@]}"
   fi
-  for ((i = 0; i < ${#settings[@]}; i++)); do
-    [[ ${settings[i]} != --seeds ]] || seeds=${settings[i + 1]}
-  done
-  if [[ $seeds -gt 1 && -e $here/selection/$1.txt ]]; then
-    say "select among the seeds of $2 on $1"
-    while read -ra sizes; do
-      "$trifold" generate "$1" "${sizes[@]}" --count 2 --seed $selection_seed --out "$out/selection/$1"
-    done <"$here/selection/$1.txt"
-    "$trifold" select "$3" "$out/selection/$1" --device "$device"
-  fi
+  "$trifold" select "$3" --device "$device"
   touch "$3/done"
 }
 

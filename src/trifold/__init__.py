@@ -1,7 +1,7 @@
 """Trifold learns general policies for classical planning with R-GNN[t].
 
 >>> import trifold
->>> result = trifold.train("gripper", "runs/tiny", preset="small", settings={"steps": 2})  # domain.pddl and problems
+>>> result = trifold.train("gripper", "runs/tiny", recipe="small", steps=2)  # domain.pddl and problems
 >>> model = trifold.Model.load("model.safetensors")
 >>> problem = trifold.load_problem(model.domain, "problem.pddl")
 >>> model.values([problem.initial_state]).shape

@@ -30,4 +30,6 @@ class LabelLimits:
         for name, (least, most) in (ranges | {"detour": (0, 1e18)}).items():
             value = getattr(self, name)
             if value is not None and not least <= value <= most:
-                raise TrifoldError(f"{name} lies between {least} and {most:g}, not at {value}")
+                raise TrifoldError(
+                    f"{name} lies between {least} and {most:g}, not at {value}", remedy="in recipes, inf is no limit"
+                )

@@ -12,7 +12,8 @@ from trifold.commands import app
 from trifold.domains import DOMAINS, write_problems
 from trifold.errors import TrifoldError
 
-TINY = ["--preset", "small", "--dim", 8, "--layers", 3, "--batch", 16, "--learning-rate", 0.01, "--quiet", "--json"]
+SIZES = [word for change in ("dim=8", "layers=3", "batch=16", "learning_rate=0.01") for word in ("--set", change)]
+TINY = ["--recipe", "small", *SIZES, "--quiet", "--json"]
 LABELS = {"compositions": "R-GNN₂", "oblivious": "2-GNN", "marks": "ET"}
 
 
@@ -30,7 +31,7 @@ def test_train_and_solve_end_to_end(tmp_path, encoder):
     write_problems(tmp_path, "gripper", [1, 2], 0)
     run, problem = tmp_path / "run", tmp_path / "problem.pddl"
     problem.write_text(DOMAINS["gripper"].problem(random.Random(7), 2), encoding="utf-8")
-    result = trifold("train", tmp_path, *TINY, "--steps", 60, "--seeds", 3, "--encoder", encoder, "--run", run)
+    result = trifold("train", tmp_path, *TINY, "--steps", 60, "--seeds", 3, "--set", f"encoder={encoder}", "--run", run)
     assert result["steps"] == 60 and result["validation_loss"] < 1.5
     assert json.loads((run / "config.json").read_text())["model"]["encoder"] == encoder
     solved = trifold("solve", run / "model.safetensors", problem, "--json", "--quiet")
@@ -48,4 +49,4 @@ def test_a_domain_with_a_ternary_predicate_is_refused_by_name(tmp_path, encoder)
         "(define (problem p) (:domain post) (:objects x p q) (:init (at x p)) (:goal (and (at x q))))"
     )
     with pytest.raises(TrifoldError, match=f"{LABELS[encoder]} reads .* this domain has via/3"):
-        trifold("train", tmp_path, *TINY, "--steps", 2, "--encoder", encoder, "--run", tmp_path / "run")
+        trifold("train", tmp_path, *TINY, "--steps", 2, "--set", f"encoder={encoder}", "--run", tmp_path / "run")

@@ -37,8 +37,16 @@ def test_the_models_are_listed(box):
 def test_one_model_is_shown_with_its_provenance(box):
     model = json.loads(trifold("models", "gripper").stdout)
     assert model["config"]["t"] == 1 and model["provenance"]["settings"]["steps"] == 200
+    assert list(model)[:2] == ["name", "recipe"] and model["recipe"] == model["provenance"]["recipe"]
+    assert (model["recipe"]["name"], model["recipe"]["training"]["steps"]) == ("small", 200)
     with pytest.raises(TrifoldError, match="one of gripper"):
         raise trifold("models", "griper").exception
+
+
+def test_a_model_that_is_older_than_recipes_has_that_of_its_name():
+    model = json.loads(trifold("models", "grid").stdout)
+    assert "recipe" not in model["provenance"]
+    assert (model["recipe"]["name"], model["recipe"]["data"]["detour"]) == ("grid", 8)
 
 
 def test_an_empty_box_says_so(box):

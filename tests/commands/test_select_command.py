@@ -27,9 +27,7 @@ def select(*words):
 def run(example_folder, tmp_path):
     """Two seeds: the second has learned Gripper, and is given the worse validation loss."""
     folder = tmp_path / "run"
-    train(
-        example_folder / "gripper", folder, preset="small", settings={"steps": 2, "seeds": 2, "validation_states": 20}
-    )
+    train(example_folder / "gripper", folder, "small", steps=2, seeds=2, validation_states=20)
     learned = Model.load(example_folder / "model.safetensors")
     learned.provenance["selected"] = {"validation_loss": 9.0, "step": 1, "seconds": 1.0}
     learned.save(folder / "seed-1" / "best.safetensors")
@@ -57,6 +55,18 @@ def test_the_model_that_solves_most_is_kept(run, tmp_path):
     again = select(run, tmp_path / "larger" / "train", "--quiet", "--workers", 1, "--max-steps", 40)
     assert "seed-1: 2 of 2 solved" in again.stdout and again.stdout.count("<- kept") == 1
     assert len(read_records(run / "selection.jsonl")) == records == 4
+
+
+def test_without_a_folder_the_problems_are_those_of_the_recipe(run):
+    config = json.loads((run / "config.json").read_text())
+    assert "names no problems to select on" in select(run).stderr
+    config["selection"] = {"domain": "gripper", "sizes": [{"balls": 2}], "max_steps": 40}
+    (run / "config.json").write_text(json.dumps(config))
+    found = json.loads(select(run, "--quiet", "--workers", 1, "--json").stdout)
+    assert (len(found["models"]), len(found["problems"]), found["max_steps"]) == (2, 2, 40)
+    assert {file.name for file in (run / "selection").iterdir()} == {"domain.pddl"} | {
+        f"gripper-{number:03d}-balls-2-start-random.pddl" for number in (1, 2)
+    }
 
 
 def test_a_folder_without_a_training_is_refused(tmp_path, example_folder):

@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import torch
+import typer
 from typer.testing import CliRunner
 
 from trifold.commands import app
@@ -19,7 +21,7 @@ from trifold.errors import TrifoldError
 from trifold.memory import OutOfMemory
 from trifold.model import Model
 
-TINY = ["--preset", "small", "--dim", "4", "--layers", "2", "--batch", "8"]
+TINY = ["--recipe", "small", "--set", "dim=4", "--set", "layers=2", "--set", "batch=8"]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +46,7 @@ def trifold(tmp_path, monkeypatch):
 
 
 def test_train_and_solve_end_to_end(folder, tmp_path, trifold):
-    done = trifold("train", folder, *TINY, "--steps", 6, "--run", "run", "--seeds", 2, "--encoder", "plain")
+    done = trifold("train", folder, *TINY, "--steps", 6, "--run", "run", "--seeds", 2, "--set", "encoder=plain")
     assert "run/model.safetensors: validation loss" in done.stdout
     assert "states of 2 problems" in done.stderr and "seed 1  step 6/6" in done.stderr
     config = json.loads((tmp_path / "run" / "config.json").read_text())
@@ -54,13 +56,13 @@ def test_train_and_solve_end_to_end(folder, tmp_path, trifold):
 
 
 def test_json_and_quiet_give_the_result_alone(folder, trifold):
-    done = trifold("train", folder, *TINY, "--steps", 2, "--t", "inf", "--json", "--quiet")
+    done = trifold("train", folder, *TINY, "--steps", 2, "--set", "t=inf", "--json", "--quiet")
     assert json.loads(done.stdout)["steps"] == 2 and done.stderr == ""
 
 
 def test_a_detour_trains_on_less(folder, tmp_path, trifold):
-    for run, words in (("all", []), ("near", ["--detour", 0])):
-        trifold("train", folder, *TINY, "--encoder", "plain", "--steps", 1, "--run", run, *words)
+    for run, words in (("all", []), ("near", ["--set", "detour=0"])):
+        trifold("train", folder, *TINY, "--set", "encoder=plain", "--steps", 1, "--run", run, *words)
     everything, near = (json.loads((tmp_path / run / "data.json").read_text()) for run in ("all", "near"))
     assert near["states"] < everything["states"] and near["hash"] == everything["hash"]
 
@@ -85,10 +87,11 @@ def test_an_interrupted_run_says_how_to_go_on(folder, tmp_path, trifold):
     [
         (["train"], "either a folder to learn from or --resume"),
         (["train", "nowhere"], "no such folder"),
-        (["train", "nowhere", "--t", "half"], "t is 0, 1, 2"),
+        (["train", "nowhere", "--set", "t=half"], "t is a number, not 'half'"),
+        (["train", "nowhere", "--set", "t=-1"], "t is 0, 1, 2"),
         (["train", "--resume", "nowhere"], "not the folder of a training run"),
         (["train", "nowhere", "--device", "abacus"], "no such folder"),
-        (["train", "--resume", "nowhere", "--t", "2"], "a resumed run keeps its settings: --t cannot be changed"),
+        (["train", "--resume", "nowhere", "--set", "t=2"], "a resumed run keeps its settings: --set cannot"),
         (["solve", "model", "problem"], "no such file"),
     ],
 )
@@ -135,7 +138,7 @@ def test_a_domain_that_cannot_be_read_is_an_error(tmp_path, monkeypatch, content
 def test_problems_that_are_left_out_are_named(folder, tmp_path, trifold):
     write_problems(tmp_path / "pddl", "gripper", [1, 2], 0)
     (tmp_path / "pddl" / "train" / "broken.pddl").write_text("(define (problem p) (:domain gripper-strips)")
-    done = trifold("train", tmp_path / "pddl", *TINY, "--steps", 2, "--max-states", 20)
+    done = trifold("train", tmp_path / "pddl", *TINY, "--steps", 2, "--set", "max_states=20")
     assert "left out broken.pddl: input error" in done.stderr
     assert "left out gripper-02-00.pddl: state limit" in done.stderr
 
@@ -159,3 +162,62 @@ def test_equal_problems_are_named_and_not_held_out(tmp_path, trifold):
 def test_the_version_and_the_help(trifold):
     assert trifold("--version").stdout.startswith("trifold 0.")
     assert "R-GNN[t]" in trifold("train", "--help").stdout
+
+
+def invoke(*words):
+    return CliRunner().invoke(app, ["train", *map(str, words)])
+
+
+@pytest.mark.parametrize(
+    ("words", "instead"),
+    [
+        (["--dim", "4"], "--set dim=4"),
+        (["--dim=4", "--quiet", "--learning-rate", "1e-3"], "--set dim=4 --set learning_rate=1e-3"),
+        (["--encoder", "plain", "--merge", "--no-recover"], "--set encoder=plain --set merge=true --set recover=false"),
+        (["--timeout", 5, "--memory=2", "--max-states", 9], "--set seconds=5 --set memory_gib=2 --set max_states=9"),
+    ],
+)  # fmt: skip
+def test_an_option_that_is_a_key_of_recipes_says_what_to_write(words, instead):
+    with pytest.raises(TrifoldError, match=f"try: use {instead}$"):
+        raise invoke("nowhere", *words).exception
+
+
+def test_another_option_is_none():
+    done = invoke("nowhere", "--dimension", "4")
+    assert done.exit_code == 2 and "No such option" in done.stderr
+
+
+def test_at_most_fourteen_options_are_turned_by_hand():
+    options = [name for name in typer.main.get_command(app).commands["train"].params if name.opts[0].startswith("-")]
+    assert len(options) <= 14
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--set", "dim"], "--set takes KEY=VALUE, not 'dim'"),
+        (["--set", "dims=4"], "recipes have no key 'dims'"),
+        (["--set", "dim=four"], "dim is a whole number, not 'four'"),
+        (["--set", "dim=4\nlayers=3"], "dim is a whole number"),
+        (["--set", "dim=4", "--set", "model.dim=5"], "dim is given twice"),
+        (["--steps", "4", "--set", "steps=5"], "steps is given twice"),
+        (["--recipe", "smal"], "there is no recipe 'smal'(.|\n)*small"),
+        (["--preset", "nowhere.toml"], "No such file"),
+    ],
+)
+def test_a_change_that_is_none_is_refused(words, message):
+    with pytest.raises(TrifoldError, match=message):
+        raise invoke("nowhere", *words).exception
+
+
+def test_a_recipe_of_ones_own(folder, tmp_path, monkeypatch):
+    """Its file says all, and what is set comes on top; the model remembers both."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").write_text('base = "small"\n[model]\ndim = 4\nlayers = 2\n[training]\nsteps = 2\nbatch = 8\n')
+    done = invoke(folder, "--recipe", "mine.toml", "--set", "t=inf", "--set", "keep=30", "--quiet", "--run", "run")
+    assert done.exit_code == 0, done.exception
+    config = json.loads(Path("run", "config.json").read_text())
+    assert (config["preset"], config["limits"]["keep"], config["selection"]) == ("mine.toml", 30, None)
+    recipe = Model.load(Path("run", "model.safetensors")).provenance["recipe"]
+    assert (recipe["name"], recipe["model"]["t"], recipe["model"]["dim"]) == ("mine.toml", "inf", 4)
+    assert (recipe["training"]["steps"], recipe["data"]["keep"], recipe["training"]["batch"]) == (2, 30, 8)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trifold.data import labels
-from trifold.data import LabelLimits
+from trifold.data import LabelLimits, labels
 from trifold.data.labels import Labelled, _look_up, default_cache, label
 from trifold.errors import TrifoldError
 from trifold.pddl import expand

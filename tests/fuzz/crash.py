@@ -64,7 +64,8 @@ class Command(NamedTuple):
 
 
 def train(data: Path, folder: Path) -> list[str]:
-    words = ["--preset", "small", "--dim", "4", "--layers", "2", "--batch", "8", "--steps", "250", "--seeds", "2"]
+    sizes = ["--set", "dim=4", "--set", "layers=2", "--set", "batch=8"]
+    words = ["--recipe", "small", *sizes, "--steps", "250", "--seeds", "2"]
     return ["train", str(data / "pddl"), "--run", str(folder / "run"), *words, "--device", "cpu", "--quiet"]
 
 

@@ -195,8 +195,7 @@ class Workshop:
         write_problems(folder / "gripper", "gripper", [1, 2], 0)
         self.problems = sorted((folder / "gripper" / "train").glob("*.pddl"))
         self.run, self.cache = folder / "run", folder / "cache"
-        settings = {"steps": 2, "batch": 4, "validate_every": 1}
-        train(folder / "gripper", self.run, preset="small", model={"dim": 4, "layers": 1}, settings=settings)
+        train(folder / "gripper", self.run, "small", dim=4, layers=1, steps=2, batch=4, validate_every=1)
         self.model = Model.load(self.run / "model.safetensors")
         self.labelled = self.label()
         self.entries = sorted(file.with_suffix("") for file in self.cache.glob("*.json"))

@@ -47,8 +47,9 @@ SEARCH = ["--max-states", str(MAX_STATES), *LIMITS]
 POLICY = ["--max-steps", "25", "--device", "cpu", "--timeout", f"{TIMEOUT:g}", "--memory", "6"]
 COMMANDS = {
     "label": ["label", ".", *SEARCH, "--json"],
-    "train": ["train", ".", "--run", "run", "--preset", "small", "--steps", "2", "--dim", "4", "--layers", "2",
-              "--device", "cpu", *SEARCH],
+    "train": ["train", ".", "--run", "run", "--recipe", "small", "--steps", "2", "--set", "dim=4", "--set", "layers=2",
+              "--device", "cpu", "--set", f"max_states={MAX_STATES}", "--set", f"seconds={TIMEOUT:g}",
+              "--set", "memory_gib=4", "--workers", "1"],
     "expressivity": ["expressivity", ".", "--rounds", "2", "--states", "50", *SEARCH],
     "solve": ["solve", "{model}", "train/p.pddl", "--domain", "domain.pddl", *POLICY, "--json", "--quiet"],
     "evaluate": ["evaluate", "{model}", "train", "--records", "records.jsonl", "--plans", "plans", *POLICY,

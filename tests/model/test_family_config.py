@@ -16,7 +16,7 @@ from trifold.errors import TrifoldError
 from trifold.model import Model, ModelConfig, UntrainedRelation, checkpoint
 from trifold.nn import RGNN, EdgeTransformer
 from trifold.pddl import expand, load_domain, load_problem
-from trifold.training import PRESETS
+from trifold.training import read_recipe
 
 LABELS = {"plain": "R-GNN", "pairs": "R-GNN[1]", "compositions": "R-GNN₂", "oblivious": "2-GNN", "marks": "ET"}
 TERNARY = """(define (domain post) (:requirements :strips)
@@ -56,13 +56,13 @@ def test_heads_must_share_the_dimensions_evenly():
     assert ModelConfig(encoder="oblivious", dim=12).dim == 12
 
 
-def test_presets_have_the_sizes_of_the_paper():
-    built = {name: PRESETS["paper"].build({"encoder": name, "dim": None}, {})[0] for name in LABELS}
+def test_recipes_have_the_sizes_of_the_paper():
+    built = {name: read_recipe("paper", {"encoder": name}).model for name in LABELS}
     sizes = {name: (config.dim, config.layers) for name, config in built.items()}
     assert sizes == dict.fromkeys(LABELS, (64, 30)) | {"compositions": (32, 30)}
-    assert PRESETS["paper"].build({"encoder": "compositions", "dim": 64}, {})[0].dim == 64
-    assert PRESETS["paper"].build({}, {})[0] == ModelConfig()
-    assert {PRESETS["small"].build({"encoder": name}, {})[0].dim for name in LABELS} == {32}
+    assert read_recipe("paper", {"encoder": "compositions", "dim": 64}).model.dim == 64
+    assert read_recipe("paper").model == ModelConfig()
+    assert {read_recipe("small", {"encoder": name}).model.dim for name in LABELS} == {32}
 
 
 @pytest.mark.parametrize("name", LABELS)

@@ -34,9 +34,9 @@ def folder(tmp_path_factory):
 
 def test_kernels_are_refused_on_a_cpu_with_the_reason(folder, tmp_path):
     with pytest.raises(TrifoldError, match=r"cannot run this network: kernels run on CUDA(.|\n)*--kernels reference"):
-        train(folder, tmp_path / "run", preset="small", settings={"kernels": "fused"}, device="cpu")
-    with pytest.raises(TrifoldError, match="kernels are auto, reference, fused, not 'magic'"):
-        train(folder, tmp_path / "other", preset="small", settings={"kernels": "magic"}, device="cpu")
+        train(folder, tmp_path / "run", "small", kernels="fused", device="cpu")
+    with pytest.raises(TrifoldError, match="kernels is one of auto, reference, fused, not 'magic'"):
+        train(folder, tmp_path / "other", "small", kernels="magic", device="cpu")
 
 
 @pytest.mark.parametrize("balance", [0.3, 1.0])
@@ -104,18 +104,11 @@ def test_training_by_kernels_follows_the_reference(folder, tmp_path, model):
     losses = {}
     for kernels in ("reference", "fused"):
         run = tmp_path / kernels
-        train(folder, run, preset="small", model=sizes, settings=SETTINGS | {"kernels": kernels}, device="cuda")
+        train(folder, run, "small", **sizes, **SETTINGS, kernels=kernels, device="cuda")
         losses[kernels] = [line["loss"] for line in RunFolder(run).seed(0).metrics()]
     assert losses["fused"] == pytest.approx(losses["reference"], rel=0.1)
     broken = tmp_path / "broken"
-    train(
-        folder,
-        broken,
-        preset="small",
-        model=sizes,
-        settings=SETTINGS | {"kernels": "fused", "steps": 40},
-        device="cuda",
-    )
+    train(folder, broken, "small", **sizes, **SETTINGS | {"kernels": "fused", "steps": 40}, device="cuda")
     resume(broken, steps=60)
     assert [line["loss"] for line in RunFolder(broken).seed(0).metrics()] == pytest.approx(losses["fused"], rel=0.05)
 
@@ -131,16 +124,13 @@ def test_seeds_trained_at_once_are_those_trained_alone(folder, tmp_path, model):
         return [line["loss"] for line in RunFolder(tmp_path / run).seed(seed).metrics()]
 
     began = time.monotonic()
-    together = train(
-        folder, tmp_path / "together", preset="small", model=sizes, settings=settings | {"seeds": 2}, device="cuda"
-    )
+    together = train(folder, tmp_path / "together", "small", **sizes, **settings, seeds=2, device="cuda")
     assert together.seconds < time.monotonic() - began
     short = settings | {"seeds": 2, "steps": 40}
-    train(folder, tmp_path / "broken", preset="small", model=sizes, settings=short, device="cuda")
+    train(folder, tmp_path / "broken", "small", **sizes, **short, device="cuda")
     resume(tmp_path / "broken", steps=60)
     for seed in (0, 1):
-        alone = settings | {"seed": seed}
-        train(folder, tmp_path / f"alone-{seed}", preset="small", model=sizes, settings=alone, device="cuda")
+        train(folder, tmp_path / f"alone-{seed}", "small", **sizes, **settings, seed=seed, device="cuda")
         expected = losses(f"alone-{seed}", seed)
         for run in ("together", "broken"):
             found = losses(run, seed)

@@ -110,8 +110,9 @@ def test_the_sampler_draws_by_weight():
 def test_a_run_says_how_many_were_merged_and_resumes_with_them(gripper, tmp_path):
     folder, _ = gripper
     run = tmp_path / "run"
-    sizes = ["--preset", "small", "--dim", "4", "--layers", "2", "--steps", "3", "--batch", "8", "--device", "cpu"]
-    command = [sys.executable, "-m", "trifold", "train", str(folder), "--merge", "--run", str(run), *sizes]
+    changes = [word for change in ("merge=true", "dim=4", "layers=2", "batch=8") for word in ("--set", change)]
+    words = ["train", str(folder), "--run", str(run), "--recipe", "small", "--steps", "3", "--device", "cpu", *changes]
+    command = [sys.executable, "-m", "trifold", *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     summary = json.loads((run / "data.json").read_text(encoding="utf-8"))

@@ -17,13 +17,13 @@ from trifold.model import Model, checkpoint
 from trifold.training import resume, train
 from trifold.training.run import RunFolder
 
-TINY = {"preset": "small", "model": {"dim": 4, "layers": 2}}
+TINY = {"recipe": "small", "dim": 4, "layers": 2, "batch": 8}
 
 
 @pytest.fixture(scope="module")
 def whole(folder, tmp_path_factory):
     path = tmp_path_factory.mktemp("runs") / "run"
-    train(folder, path, **TINY, settings={"steps": 4, "validate_every": 2, "batch": 8, "seeds": 2})
+    train(folder, path, **TINY, steps=4, validate_every=2, seeds=2)
     return path
 
 
@@ -51,6 +51,8 @@ CONFIG = [
     {"model": []}, {"model": {"dim": 10**9}}, {"model": {"dim": []}},
     {"settings": {"steps": "many"}}, {"settings": {"steps": 10**400}}, {"settings": {"seed": -1}}, {"settings": []},
     {"limits": {"keep": "all"}}, {"limits": None}, {"command": "train"}, {"command": [5]}, {"preset": None},
+    {"limits": {"keep": 0}}, {"limits": {"seconds": -1}}, {"selection": []}, {"selection": {"domain": "gripper"}},
+    {"selection": {"domain": "gripper", "sizes": [{"balls": "many"}]}}, {"settings": {"dead_ends": "bury"}},
 ]  # fmt: skip
 
 
@@ -153,8 +155,15 @@ def test_a_model_without_a_validation_loss_cannot_be_selected(run, folder):
         raise CliRunner().invoke(app, ["select", str(run), str(folder / "train")]).exception
 
 
+def test_a_run_from_before_there_were_recipes_goes_on(run):
+    content = json.loads((run / "config.json").read_text())
+    del content["selection"]
+    (run / "config.json").write_text(json.dumps(content))
+    assert resume(run, steps=5).steps == 5
+
+
 def test_a_run_folder_may_have_a_name_that_is_no_unicode(folder, tmp_path):
     run = tmp_path / os.fsdecode(b"run-\xff")
-    train(folder, run, **TINY, settings={"steps": 2, "batch": 8})
+    train(folder, run, **TINY, steps=2)
     result = resume(run, steps=3)
     assert result.steps == 3 and Model.load(result.model_path).provenance["settings"]["steps"] == 3

@@ -45,8 +45,7 @@ class Recorder(Watcher):
 
 
 def run_tiny(folder, run, watcher=None, **changes):
-    sizes = {"dim": 4, "layers": 2}
-    return train(folder, run, preset="small", model=sizes, settings=SETTINGS | changes, device="cpu", watcher=watcher)
+    return train(folder, run, "small", dim=4, layers=2, **SETTINGS | changes, device="cpu", watcher=watcher)
 
 
 def outcome(run):

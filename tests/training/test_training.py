@@ -25,11 +25,11 @@ from trifold.training import Watcher, loop, prepare, resume, together, train
 from trifold.training.run import RunFolder
 from trifold.training.step import TrainingStep
 
-TINY = {"model": {"dim": 4, "layers": 2}, "settings": {"steps": 12, "validate_every": 5, "batch": 8}}
+TINY = {"dim": 4, "layers": 2, "steps": 12, "validate_every": 5, "batch": 8}
 
 
-def run_tiny(folder, run, **settings):
-    return train(folder, run, preset="small", model=TINY["model"], settings=TINY["settings"] | settings)
+def run_tiny(folder, run, **changes):
+    return train(folder, run, "small", **TINY | changes)
 
 
 def outcome(run):
@@ -77,11 +77,11 @@ def test_a_resumed_run_ends_where_an_unbroken_one_ends(folder, tmp_path, monkeyp
     monkeypatch.setattr(loop, "LOST", lost)
     run_tiny(folder, tmp_path / "whole", schedule=schedule, recover=True)
     assert outcome(tmp_path / "whole")[1]["lapses"] == (0 if lost else 2)
-    tiny = TINY | {"settings": TINY["settings"] | {"schedule": schedule, "recover": True}}
+    tiny = TINY | {"schedule": schedule, "recover": True}
     for at in (1, 3, 5, 7, 10, 11):
         run = tmp_path / f"broken-{at}"
         with pytest.raises(BrokenOff):
-            train(folder, run, preset="small", **tiny, watcher=Breaker(at))
+            train(folder, run, "small", **tiny, watcher=Breaker(at))
         with (run / "seed-0" / "metrics.jsonl").open("a") as file:
             file.write('{"step": 99')  # torn by a crash
         with pytest.raises(BrokenOff):
@@ -95,8 +95,7 @@ def test_kill_minus_nine_loses_nothing_that_was_saved(folder, tmp_path):
         "import sys, torch; torch.set_num_threads(1)\n"
         "from trifold.training import loop, train\n"
         "loop.SAVE_SECONDS = -1.0\n"
-        "train(sys.argv[1], sys.argv[2], preset='small', model={'dim': 4, 'layers': 2},"
-        " settings={'steps': 150, 'validate_every': 50, 'batch': 8})\n"
+        "train(sys.argv[1], sys.argv[2], 'small', dim=4, layers=2, steps=150, validate_every=50, batch=8)\n"
     )
     command = [sys.executable, "-c", script, str(folder)]
     subprocess.run([*command, str(tmp_path / "whole")], check=True)
@@ -145,7 +144,7 @@ def test_of_several_seeds_the_least_validation_loss_is_kept(folder, tmp_path):
 
 def test_training_learns(folder, tmp_path):
     settings = {"steps": 150, "validate_every": 50, "batch": 8, "learning_rate": 0.01}
-    result = train(folder, tmp_path / "run", preset="small", model={"dim": 8, "layers": 4}, settings=settings)
+    result = train(folder, tmp_path / "run", "small", dim=8, layers=4, **settings)
     first, *_, last = RunFolder(tmp_path / "run").seed(0).metrics()
     assert last["loss"] < first["loss"] / 2
     assert result.validation_loss < 1
@@ -173,15 +172,15 @@ def test_an_end_that_is_passed_already_is_an_end(folder, tmp_path, monkeypatch):
     """Also before the first validation, and if time runs out between two looks at the clock."""
     monkeypatch.setattr(loop, "SAVE_SECONDS", -1.0)
     with pytest.raises(BrokenOff):
-        train(folder, tmp_path / "run", preset="small", **TINY, watcher=Breaker(3))
+        train(folder, tmp_path / "run", "small", **TINY, watcher=Breaker(3))
     assert resume(tmp_path / "run", steps=1).validation_loss > 0
 
     class Slow(Watcher):
         def progress(self, progress):
             time.sleep(0.4)
 
-    settings = TINY["settings"] | {"minutes": 0.005, "validate_every": 1000}
-    assert train(folder, tmp_path / "slow", preset="small", settings=settings, watcher=Slow()).validation_loss > 0
+    settings = {"steps": 12, "batch": 8, "minutes": 0.005, "validate_every": 1000}
+    assert train(folder, tmp_path / "slow", "small", **settings, watcher=Slow()).validation_loss > 0
 
 
 def test_a_training_that_diverges_says_so(folder, tmp_path):

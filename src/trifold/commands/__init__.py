@@ -19,7 +19,7 @@ from trifold.commands.reference import reference
 from trifold.commands.select import select
 from trifold.commands.solve import solve
 from trifold.commands.table import table
-from trifold.commands.train import train
+from trifold.commands.train import TrainCommand, train
 from trifold.plugins import load_plugins
 
 app = typer.Typer(
@@ -32,7 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (domains, label, expressivity, train, select, solve, evaluate, reference, table, models, bench):
-    app.command()(command)
+    app.command(cls=TrainCommand if command is train else None)(command)
 app.add_typer(generate)
 
 

@@ -32,16 +32,17 @@ def models(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show all that is known of this model.")] = None,
     json: Json = False,
 ) -> None:
-    """List the shipped models and how they were trained, or show one with its whole provenance.
+    """List the shipped models and how they were trained, or show one with its recipe and its whole provenance.
 
-    Their names stand for model files in other commands. Training seconds are those of all seeds; steps and validation
-    loss are those of the seed that was kept.
+    `trifold train DIR --recipe NAME` trains another as a shipped one was. Their names stand for model files in other
+    commands. Training seconds are those of all seeds; steps and validation loss are those of the seed that was kept.
     """
     from trifold.shipped import find_model, shipped_models
 
     if name is not None:
         described = _describe(name, find_model(name), whole=True)
-        typer.echo(json_format.dumps(described, indent=2))
+        recipe = described["provenance"].get("recipe") or _shipped_recipe(name)
+        typer.echo(json_format.dumps({"name": name, "recipe": recipe} | described, indent=2))
         return
     found = [_describe(name, file, whole=False) for name, file in shipped_models().items()]
     if json:
@@ -50,6 +51,13 @@ def models(
         typer.echo(_table(found), nl=False)
     else:
         typer.echo("no model is shipped with this version: `trifold train` makes one", err=True)
+
+
+def _shipped_recipe(name: str) -> dict[str, Any] | None:
+    """The recipe of the model in the box: its file is older than recipes, and does not hold it."""
+    from trifold.training import read_recipe, shipped_recipes
+
+    return read_recipe(name).to_json() if name in shipped_recipes() else None
 
 
 def _describe(name: str, file: Path, *, whole: bool) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 
-
 class EncoderName(StrEnum):
     """A key of `trifold.encoders.ENCODERS`."""
 

@@ -5,19 +5,30 @@ from __future__ import annotations
 import json as json_format
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trifold.commands.evaluate import show_records, tell_waiting
-from trifold.commands.options import Device, Json, MaxSteps, Memory, Quiet, Timeout, Workers
+from trifold.commands.options import Device, Json, Memory, Quiet, Timeout, Workers
 from trifold.errors import TrifoldError
+
+if TYPE_CHECKING:
+    from trifold.training import Selection
+    from trifold.training.run import RunFolder
 
 
 def select(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `trifold train --seeds N` made.")],
-    place: Annotated[Path, typer.Argument(metavar="DIR", help="Problems to select on: larger than those of training.")],
-    max_steps: MaxSteps = 500,
+    place: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="DIR", help="Problems to select on: larger than those of training. The recipe's if not given."
+        ),
+    ] = None,
+    max_steps: Annotated[
+        int | None, typer.Option("--max-steps", min=0, help="Steps after which the policy gives up. 500 if not given.")
+    ] = None,
     timeout: Timeout = None,
     memory: Memory = None,
     workers: Workers = None,
@@ -29,7 +40,8 @@ def select(
 
     Of equals, the one with the shortest plans where all solve, then with the least validation loss. It becomes
     RUN/model.safetensors, and says so; RUN/selection.jsonl has the records, and the same command goes on where it
-    stopped. The problems must not be those that results are reported on.
+    stopped. The problems must not be those that results are reported on. Without DIR they are those that the run's
+    recipe describes, drawn into RUN/selection.
     """
     from trifold.evaluation import evaluate
     from trifold.evaluation.records import file_sha256
@@ -39,7 +51,7 @@ def select(
     from trifold.processes import available_cores
     from trifold.training.run import RunFolder
 
-    folder, problems = RunFolder(run), find_problems(place)
+    folder = RunFolder(run)
     candidates = {path.parent.name: path for path in sorted(run.glob("seed-*/best.safetensors"))}
     if not candidates or not folder.model.exists():
         raise TrifoldError(
@@ -50,6 +62,17 @@ def select(
         raise TrifoldError(
             "the training in this folder is not finished", place=str(run), remedy=f"trifold train --resume {run}"
         )
+    if place is None:
+        selection = _selection_of(folder)
+        if selection is None or len(candidates) == 1:
+            why = "one seed was trained" if selection else "its recipe names no problems to select on"
+            typer.echo(f"{run}: {why}, so the least validation loss decides", err=True)
+            return
+        place, max_steps = (
+            draw_problems_of(selection, run / "selection"),
+            selection.max_steps if max_steps is None else max_steps,
+        )
+    problems, max_steps = find_problems(place), 500 if max_steps is None else max_steps
     losses = {name: _validation_loss(path) for name, path in candidates.items()}
     records = {}
     try:
@@ -90,6 +113,28 @@ def select(
             f"{name}: {score.solved} of {len(problems)} solved, {score.length} steps where all solve, "
             f"validation loss {losses[name]:.4f}{'  <- kept' if name == chosen else ''}"
         )
+
+
+def _selection_of(folder: RunFolder) -> Selection | None:
+    from trifold.training import recorded_recipe
+
+    with folder.opened("config.json") as content:
+        return recorded_recipe(content).selection
+
+
+def draw_problems_of(selection: Selection, folder: Path) -> Path:
+    """Draw two problems of each size of a selection into the folder."""
+    from trifold.domains import DOMAINS
+    from trifold.domains.suite import draw_problems, split_texts, write_texts
+
+    name, seed = selection.domain, selection.generator_seed
+    defaults = {option.name: option.default for option in DOMAINS[name].options.values()}
+    try:
+        drawn = [each for size in selection.sizes for each in draw_problems(name, [defaults | size] * 2, seed)]
+        write_texts(folder, split_texts(name, {"": drawn}))
+    except ValueError as error:
+        raise TrifoldError(f"the selection of the recipe cannot be drawn: {error}", place=str(folder)) from None
+    return folder
 
 
 def _validation_loss(file: Path) -> float:

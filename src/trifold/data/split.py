@@ -62,7 +62,7 @@ def split(domain: str | Path, labelled: Sequence[Labelled], training: int, seed:
     if not usable:
         raise TrifoldError(
             "no training problem could be labelled: " + count_outcomes(labelled[:training]),
-            remedy="use smaller problems, or raise --max-states, --timeout or --memory",
+            remedy="use smaller problems, or raise max_states, seconds or memory_gib (--set seconds=600)",
         )
     if len(labelled) > training and not given:
         raise TrifoldError(

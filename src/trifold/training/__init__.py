@@ -1,8 +1,33 @@
-"""Training: balanced batches, one visible loop, and run folders that can be resumed."""
+"""Training: recipes, balanced batches, one visible loop, and run folders that can be resumed."""
 
+from trifold.training.recipe import (
+    RECIPE_KEYS,
+    SECTIONS,
+    Recipe,
+    Selection,
+    find_key,
+    read_recipe,
+    recorded_recipe,
+    shipped_recipes,
+)
 from trifold.training.sampler import BalancedSampler
-from trifold.training.settings import PRESETS, Preset, Settings
+from trifold.training.settings import Settings
 from trifold.training.train import TrainingResult, resume, train
 from trifold.training.watcher import Watcher
 
-__all__ = ["PRESETS", "BalancedSampler", "Preset", "Settings", "TrainingResult", "Watcher", "resume", "train"]
+__all__ = [
+    "RECIPE_KEYS",
+    "SECTIONS",
+    "BalancedSampler",
+    "Recipe",
+    "Selection",
+    "Settings",
+    "TrainingResult",
+    "Watcher",
+    "find_key",
+    "read_recipe",
+    "recorded_recipe",
+    "resume",
+    "shipped_recipes",
+    "train",
+]

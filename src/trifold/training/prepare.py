@@ -28,6 +28,7 @@ from trifold.nn import Backend
 from trifold.provenance import describe_environment
 from trifold.training.loop import SeedTraining
 from trifold.training.merge import merge_states
+from trifold.training.recipe import recorded_recipe
 from trifold.training.run import RunFolder
 from trifold.training.settings import Settings
 from trifold.training.step import training_backend
@@ -114,6 +115,7 @@ def prepare(
     told = ("hash", "problems", "states", "dead_ends", "largest_value")
     provenance = {
         "preset": content["preset"],
+        "recipe": recorded_recipe(content).to_json(),
         "command": content["command"],
         "data": {name: summary[name] for name in told} | {"split": describe_split(parts)},
         "environment": environment,

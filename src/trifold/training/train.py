@@ -10,15 +10,16 @@ from typing import Any
 
 import torch
 
-from trifold.data import LabelLimits, read_folder
+from trifold.data import read_folder
 from trifold.errors import TrifoldError
-from trifold.model import Model, ModelConfig, choose_device
-from trifold.sealed import Damaged, fill
+from trifold.model import Model, choose_device
+from trifold.sealed import Damaged
 from trifold.training.choose import best_seed, keep_best
 from trifold.training.plot import plot_curves
 from trifold.training.prepare import prepare
+from trifold.training.recipe import Value, read_recipe, recorded_recipe
 from trifold.training.run import RunFolder
-from trifold.training.settings import PRESETS, Settings
+from trifold.training.settings import Settings
 from trifold.training.together import Ending, at_once, train_seeds
 from trifold.training.watcher import Watcher
 
@@ -43,39 +44,35 @@ class TrainingResult:
 def train(
     directory: Path | str,
     run: Path | str,
+    recipe: Path | str = "paper",
     *,
-    preset: str = "paper",
-    model: dict[str, Any] | None = None,
-    settings: dict[str, Any] | None = None,
     device: str = "auto",
     workers: int | None = None,
-    limits: LabelLimits | None = None,
     cache: Path | None = None,
     watcher: Watcher | None = None,
+    **changes: Value,
 ) -> TrainingResult:
     """Learn a value function from the problems of a folder.
 
     directory  has domain.pddl and problems in train/ and validation/, in train/, or beside it
     run        the folder to make for the run
-    preset     "paper", "fast" or "small"
-    model      fields of ``ModelConfig`` that differ from the preset's, such as {"t": 2}
-    settings   fields of ``Settings`` that differ from the preset's, such as {"steps": 500}
+    recipe     the name of a shipped one, such as "paper", "fast", "small" or that of a shipped model, or a TOML file
+    changes    values that differ from the recipe's, such as steps=500 or t=2
 
-    >>> result = train("gripper", "runs/first", preset="small", settings={"steps": 2})  # gripper/domain.pddl, …
+    >>> result = train("gripper", "runs/first", recipe="small", steps=2)  # gripper/domain.pddl, …
     >>> result.steps, result.load().name
     (2, 'R-GNN[1]')
     """
-    if preset not in PRESETS:
-        raise TrifoldError(f"there is no preset {preset!r}", remedy=f"one of {', '.join(PRESETS)}")
-    config, chosen = PRESETS[preset].build(model or {}, settings or {})
+    chosen = read_recipe(recipe, changes)
     folder = RunFolder(Path(run))
     read_folder(Path(directory))
     content = {
         "directory": str(Path(directory).resolve()),
-        "preset": preset,
-        "model": config.to_json(),
-        "settings": chosen.to_json(),
-        "limits": asdict(limits or LabelLimits()),
+        "preset": chosen.name,
+        "model": chosen.model.to_json(),
+        "settings": chosen.settings.to_json(),
+        "limits": asdict(chosen.limits),
+        "selection": chosen.selection and asdict(chosen.selection),
         "device": choose_device(device),
         "threads": torch.get_num_threads(),
         "command": sys.argv,
@@ -128,8 +125,7 @@ def _check_config(content: dict[str, Any]) -> None:
         raise Damaged(f"its threads are {content['threads']!r:.20}")
     if not isinstance(content["command"], list) or not all(isinstance(word, str) for word in content["command"]):
         raise Damaged("its command is no list of words")
-    ModelConfig.from_json(content["model"])
-    fill(LabelLimits, content["limits"])
+    recorded_recipe(content)
     read_folder(Path(content["directory"]))
 
 

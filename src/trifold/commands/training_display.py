@@ -1,0 +1,139 @@
+"""What `trifold train` shows while it labels and trains."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+
+from trifold.data import Labelled
+from trifold.errors import TrifoldError
+from trifold.training import Watcher
+
+PLAIN_SECONDS = 10.0
+"""How often a line of progress is written where there is no terminal."""
+
+NAMED = 6
+"""How many files, or sets of files, a warning names; data.json names all."""
+
+
+@contextmanager
+def display() -> Iterator[TrainingDisplay]:
+    """A display, and its bars for as long as it is open."""
+    console = Console(stderr=True, highlight=False, markup=False)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[facts]}"))
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        yield TrainingDisplay(console, bar)
+
+
+class TrainingDisplay(Watcher):
+    """Shows labelling and training on standard error: live on a terminal, plain lines elsewhere."""
+
+    def __init__(self, console: Console, bar: Progress) -> None:
+        self.console, self.bar = console, bar
+        self.task: TaskID | None = None
+        self.seeds: dict[int, TaskID] = {}  # a bar for each: several may be trained at once
+        self.written: dict[int, float] = {}
+
+    def start(self, description: str, total: int) -> TaskID:
+        if self.task is not None:
+            self.bar.remove_task(self.task)
+        self.task = self.bar.add_task(description, total=total, facts="")
+        return self.task
+
+    def line(self, text: str) -> None:
+        if self.console.is_terminal:
+            self.bar.console.print(text)
+        else:
+            typer.echo(text, err=True)
+
+    def labelling(self, problems: int) -> None:
+        self.start("labelling", problems)
+
+    def labelled(self, item: Labelled) -> None:
+        assert self.task is not None
+        self.bar.advance(self.task)
+        if item.outcome != "labelled":
+            reason = f" ({item.message})" if item.message else ""
+            known = "; known from before, other limits would try again" if item.cached else ""
+            self.line(f"left out {item.path.name}: {item.outcome}{reason}{known}")
+
+    def encoding(self, done: int, states: int) -> None:
+        if self.task is None or self.bar.tasks[-1].description != "encoding" or self.bar.tasks[-1].total != states:
+            self.start("encoding", states)
+        assert self.task is not None
+        self.bar.update(self.task, completed=done)
+
+    def prepared(self, summary: dict[str, Any]) -> None:
+        dead, target = summary["dead_ends"], summary["dead_end_target"]
+        self.line(
+            f"{summary['states']:,} states of {summary['problems']} problems, V* up to {summary['largest_value']}"
+            + (f", {dead:,} dead ends {'dropped' if target is None else f'with target {target:g}'}" if dead else "")
+            + f"; validation: {summary['validation_states']:,} states of {summary['validation_problems']} problems"
+        )
+        if summary["inputs"] < summary["states"]:
+            self.line(f"merged {summary['states']:,} states into {summary['inputs']:,} of different colour or V*")
+        self.warn_of_overlap(summary)
+        if not summary["resident"]:
+            self.line("the encoded states do not fit into memory: each batch is encoded when it is used")
+
+    def warn_of_overlap(self, summary: dict[str, Any]) -> None:
+        split = summary["split"]
+        for alike in split["alike"][:NAMED]:
+            how = "equal" if alike["equal"] else "isomorphic, as far as colour refinement can tell"
+            self.line(f"warning: {how}: {_some(alike['files'])}")
+        if len(split["alike"]) > NAMED:
+            self.line(f"warning: {len(split['alike']) - NAMED} more such sets of problems: see data.json")
+        if split["sharing"]:
+            self.line(
+                f"warning: {len(split['sharing'])} of {summary['validation_problems']} validation problems share "
+                f"states with training problems up to the names of objects, or may, where spaces are sampled: "
+                f"{_some(split['sharing'])}"
+            )
+        if split["rule"] == "shared":
+            sharing = "all problems share states, or may, where spaces are sampled"
+            why = "there is one problem only" if summary["problems"] == 1 else sharing
+            self.line(f"warning: no problem can be held out, as {why}: validation is on training states")
+
+    def progress(self, progress: Any) -> None:
+        facts = f"loss {progress.loss:.3f}"
+        if progress.validation is not None:
+            facts += f"  validation {progress.validation:.3f} (best {progress.best:.3f})"
+        if progress.lapses:
+            facts += f"  back to the best {progress.lapses} ×, learning rate / {2**progress.lapses}"
+        facts += f"  {progress.steps_per_second:.1f} steps/s  {duration(progress.seconds_left)} left"
+        name, seed = f"seed {progress.seed}", progress.seed
+        if seed not in self.seeds:
+            self.seeds[seed] = self.start(name, progress.steps)
+            self.task = None  # it stays when the next one starts
+        self.bar.update(self.seeds[seed], completed=progress.step, facts=facts)
+        now = time.monotonic()
+        if not self.console.is_terminal and (
+            now - self.written.get(seed, 0.0) > PLAIN_SECONDS or progress.step == progress.steps
+        ):
+            self.written[seed] = now
+            self.line(f"{name}  step {progress.step}/{progress.steps}  {facts}")
+
+    def failed(self, seed: int, error: TrifoldError) -> None:
+        self.line(f"seed {seed} is left out: {error}")
+
+
+def duration(seconds: float) -> str:
+    """A time in words.
+
+    >>> duration(75), duration(7260)
+    ('1 min 15 s', '2 h 1 min')
+    """
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+
+
+def _some(names: list[str]) -> str:
+    """The first of some names, and how many more there are."""
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")

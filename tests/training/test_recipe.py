@@ -1,0 +1,130 @@
+"""Recipes: how one lies on another, what is refused, and that the shipped ones are those of the models in the box."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import trifold
+from trifold.commands.select import draw_problems_of
+from trifold.domains import DOMAINS
+from trifold.errors import TrifoldError
+from trifold.limits import LabelLimits
+from trifold.model import ModelConfig
+from trifold.training import RECIPE_KEYS, SECTIONS, Settings, read_recipe, shipped_recipes
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "recipes.md"
+
+
+def write(folder, text, name="mine.toml"):
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+def options(words):
+    """What follows each option of a command."""
+    return {word: value for word, value in zip(words, [*words[1:], ""], strict=True) if word.startswith("--")}
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_the_recipe_of_a_domain_is_that_of_its_model_in_the_box(name):
+    """But for what did not exist when it was trained, and for the seed, which is of the model that was kept."""
+    model, recipe = trifold.pretrained(name), read_recipe(name)
+    assert model.config == recipe.model
+    settings = recipe.settings.to_json()
+    known = model.provenance["settings"]
+    assert {key: settings[key] for key in known if key != "seed"} == {k: v for k, v in known.items() if k != "seed"}
+    assert settings.keys() - known.keys() <= {"balance", "clip", "recover"} and settings["seed"] == 0
+    command = options(model.provenance["command"])
+    detour = int(command["--detour"]) if "--detour" in command else None
+    assert recipe.limits == LabelLimits(keep=int(command["--keep"]), detour=detour)
+
+
+@pytest.mark.parametrize("name", ["blocks-m", "visitall-xy"])
+def test_a_selection_draws_the_problems_that_the_model_in_the_box_was_selected_on(name, tmp_path):
+    selection = read_recipe(name).selection
+    drawn = [file for file in draw_problems_of(selection, tmp_path).iterdir() if file.name != "domain.pddl"]
+    known = trifold.pretrained(name).provenance["selection"]
+    assert sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in drawn) == known["problems"]
+    assert selection.max_steps == known["max_steps"]
+
+
+def test_every_shipped_recipe_can_be_read_and_says_what_it_is():
+    assert shipped_recipes().keys() == {"paper", "fast", "small", *DOMAINS}
+    for name in shipped_recipes():
+        recipe = read_recipe(name)
+        assert recipe.summary and recipe.name == name and json.dumps(recipe.to_json(), allow_nan=False)
+    assert read_recipe("paper").settings == Settings() and read_recipe("paper").limits == LabelLimits()
+
+
+def test_no_key_is_in_two_sections_and_all_are_documented():
+    assert sum(map(len, SECTIONS.values())) == len(RECIPE_KEYS)
+    known = {field.name for kind in (ModelConfig, LabelLimits, Settings) for field in fields(kind)}
+    assert known < RECIPE_KEYS.keys()
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert [key for key in RECIPE_KEYS if f"`{key}`" not in text] == []
+
+
+def test_a_recipe_lies_on_its_base_and_changes_on_it(tmp_path):
+    write(tmp_path, 'base = "fast"\n[model]\nlayers = 9\n[data]\nmerge = true\nkeep = inf\n[training]\nclip = 5\n')
+    above = write(tmp_path, 'base = "mine.toml"\nsummary = "above"\n[training]\nclip = inf\nbatch = 8', "above.toml")
+    recipe = read_recipe(above, {"training.batch": 4, "t": math.inf, "minutes": 3})
+    assert (recipe.summary, recipe.model) == ("above", ModelConfig(t=math.inf, layers=9))
+    assert recipe.limits == LabelLimits(keep=None)
+    fast = read_recipe("fast").settings.to_json()
+    assert recipe.settings.to_json() == fast | {"batch": 4, "merge": True, "minutes": 3.0, "clip": None}
+
+
+def test_what_an_encoder_has_of_its_own_lies_on_its_own_layer(tmp_path):
+    mine = write(tmp_path, 'base = "paper"\n[model]\ndim = 48\n[model.plain]\nlayers = 5\n')
+    assert read_recipe(mine).model == ModelConfig(dim=48)
+    assert read_recipe(mine, {"encoder": "compositions"}).model == ModelConfig(encoder="compositions", dim=48)
+    assert read_recipe(mine, {"encoder": "plain"}).model == ModelConfig(encoder="plain", dim=48, layers=5)
+    assert read_recipe(mine, {"encoder": "plain", "layers": 7}).model.layers == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("steps = 5", "recipes have no steps(.|\n)*base, summary, \\[model\\]"),
+        ("[trainig]", "recipes have no trainig"),
+        ("[training]\ndim = 5", "\\[training\\] has no key 'dim'(.|\n)*one of steps, minutes"),
+        ("[model.cubes]\ndim = 5", "there is no encoder 'cubes'"),
+        ("[model.plain]\nsteps = 5", "\\[model\\] has no key 'steps'"),
+        ("model = 5", "model is a section"),
+        ("[training]\nsteps = 2.5", "steps is a whole number, not 2.5"),
+        ("[training]\nsteps = true", "steps is a whole number, not True"),
+        ("[training]\nsteps = inf", "steps is a whole number, not inf"),
+        ("[training]\nclip = 'low'", "clip is a number, or inf for no limit, not 'low'"),
+        ("[training]\nrecover = 1", "recover is true or false, not 1"),
+        ("[training]\nsteps = 0", "steps must be positive"),
+        ("[training]\nschedule = 'linear'", "schedule is one of constant, cosine"),
+        ("[training]\nlearning_rate = nan", "learning_rate must be positive"),
+        ("[data]\nkeep = 0", "keep lies between 1 and"),
+        ("[data]\ndead_ends = 'bury'", "dead_ends is one of keep, drop"),
+        ("[selection]\nmax_steps = 5", "has a domain and sizes"),
+        ("[selection]\ndomain = 'moon'\nsizes = [{balls = 3}]", "there is no domain 'moon'"),
+        ("[selection]\ndomain = 'gripper'\nsizes = [{cubes = 3}]", "sizes are options of the generator of gripper"),
+        ("[selection]\ndomain = 'gripper'\nsizes = [{balls = 'three'}]", "sizes are options of the generator"),
+        ("base = 'fsat'", "there is no recipe 'fsat'(.|\n)*fast, "),
+        ("base = 'mine.toml'", "builds on itself"),
+        ("base = 5", "base is a text, not 5"),
+        ("[training", "this is no TOML"),
+        ("x = " + "[" * 5000, "this is no TOML"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_refused_by_name_and_file(tmp_path, text, message):
+    with pytest.raises(TrifoldError, match=message) as caught:
+        read_recipe(write(tmp_path, text))
+    assert caught.value.place == str(tmp_path / "mine.toml")
+
+
+@pytest.mark.parametrize("key", ["dims", "training.dim", "model.", ".dim", "a.model.dim", ""])
+def test_a_key_that_is_none_lists_those_that_are(key):
+    with pytest.raises(TrifoldError, match=r"recipes have no key(.|\n)*model: encoder, t, dim"):
+        read_recipe("small", {key: 5})
