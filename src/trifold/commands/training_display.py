@@ -75,6 +75,7 @@ class TrainingDisplay(Watcher):
             f"{summary['states']:,} states of {summary['problems']} problems, V* up to {summary['largest_value']}"
             + (f", {dead:,} dead ends {'dropped' if target is None else f'with target {target:g}'}" if dead else "")
             + f"; validation: {summary['validation_states']:,} states of {summary['validation_problems']} problems"
+            + f"; backend {summary['backend']}"
         )
         if summary["inputs"] < summary["states"]:
             self.line(f"merged {summary['states']:,} states into {summary['inputs']:,} of different colour or V*")
@@ -106,6 +107,8 @@ class TrainingDisplay(Watcher):
             facts += f"  validation {progress.validation:.3f} (best {progress.best:.3f})"
         if progress.lapses:
             facts += f"  back to the best {progress.lapses} ×, learning rate / {2**progress.lapses}"
+        if progress.beyond:
+            facts += f"  {progress.beyond:,} batches beyond the captured step, taken by the reference"
         facts += f"  {progress.steps_per_second:.1f} steps/s  {duration(progress.seconds_left)} left"
         name, seed = f"seed {progress.seed}", progress.seed
         if seed not in self.seeds:
