@@ -13,7 +13,6 @@ from oracles import SIGNATURE, batches, from_naive, random_structures
 from trifold.encoders import Compositions, Oblivious, Pairs, Plain
 from trifold.nn import RGNN, cpu, merging
 from trifold.nn.cpu import embed_on_cpu
-from trifold.nn.merging import _mix
 from trifold.structures import READOUT, Signature, Structures
 from trifold.wl import refine
 
@@ -102,10 +101,3 @@ def test_where_little_would_merge_nothing_does():
     union = structures.disjoint_union()
     merged = merging.merge([SIGNATURE["edge"]], [], union, 30)
     assert torch.equal(merged.classes, torch.arange(30)) and torch.equal(merged.atoms[0], union.atoms("edge"))
-
-
-def test_mixing_loses_nothing():
-    """A shift that keeps the sign would map x and its complement to the same word."""
-    words = torch.randint(-(2**63), 2**63 - 1, (1000,), generator=torch.Generator().manual_seed(0))
-    mixed = _mix(torch.cat([words, ~words]))
-    assert len(torch.unique(mixed)) == 2000

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles_wl import Graph, k_fwl
 from trifold.encoders import Marks
 from trifold.structures import Signature, Structures
-from trifold.wl import FOLKLORE, Graph, add_compositions, k_fwl, refine
+from trifold.wl import FOLKLORE, add_compositions, refine
 
 
 @st.composite

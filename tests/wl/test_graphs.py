@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trifold.wl import Graph, k_fwl, k_owl, one_wl, separated
+from oracles_wl import Graph, k_fwl, k_owl, one_wl, separated
 
 
 def cycles(*lengths: int) -> Graph:

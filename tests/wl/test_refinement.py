@@ -6,18 +6,21 @@ import math
 import random
 from itertools import permutations, product
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import SIGNATURE, batches, from_naive, naive_structures, random_structures
+from oracles_wl import Graph, k_fwl, k_owl, one_wl, refine_exactly
 from trifold.domains import DOMAINS, domain_text
 from trifold.encoders import Pairs, Plain
 from trifold.pddl import expand
 from trifold.structures import READOUT, Signature, Structures, concatenate
-from trifold.wl import Graph, digest, k_fwl, k_owl, number_classes, one_wl, refine, refine_exactly
+from trifold.wl import digest, number_classes, refine
 from trifold.wl import refinement as module
+from trifold.wl.hashing import mix
 
 ENCODERS = {"plain": Plain(), "t=0": Pairs(0), "t=1": Pairs(1), "t=2": Pairs(2), "t=∞": Pairs(math.inf)}
 PROBLEMS = {
@@ -141,6 +144,12 @@ def test_digests_never_change():
 def test_the_second_stream_tells_apart_what_collides_in_the_first():
     rows = torch.tensor([[1, 5], [1, 6], [2, 5], [1, 5]])
     assert same_partition(number_classes(rows).tolist(), [0, 1, 2, 0])
+
+
+def test_mixing_loses_nothing():
+    """A shift that keeps the sign would map x and its complement to the same word."""
+    words = np.random.default_rng(0).integers(0, 2**64, 1000, np.uint64)
+    assert len(np.unique(mix(np.concatenate([words, ~words])))) == 2000
 
 
 def pair_structures(graphs: list[Graph]) -> Structures:

@@ -60,7 +60,7 @@ def certificate(structure: Structure) -> str:
 
     A round gives each object the rank, among all, of its colour together with the colours in the atoms around it;
     ranks of sorted values do not depend on names. Names that are no objects are the domain's constants: each has its
-    own colour.
+    own colour. This is ``wl``'s refinement again, without hashes: problems are made with the standard library alone.
     """
     constants = sorted({name for _, arguments in structure.atoms for name in arguments} - set(structure.objects))
     atoms = [*structure.atoms, *((f"constant {name}", (name,)) for name in constants)]

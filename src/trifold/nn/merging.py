@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from trifold.structures import DisjointUnion, Relation
+from trifold.wl import count_different, first_colours, hash_atoms, recolour
 
 SMALL = 2**12
-"""Below so many arguments of atoms, refinement takes longer than what it saves."""
-
-FACTORS = (-0x61C8864680B583EB, -0x40A7B892E31B1A47)
-"""Odd numbers of 64 bits that mix well: splitmix64's."""
+"""For fewer arguments of atoms than these, refinement takes longer than what it saves."""
 
 
 @dataclass(frozen=True)
@@ -34,67 +33,50 @@ class Merged:
 
 
 def merge(relations: Sequence[Relation], marks: Sequence[Relation], union: DisjointUnion, layers: int) -> Merged:
-    """Merge the elements that so many layers cannot tell apart, or none where that would not halve the elements.
+    """Merge the elements that ``layers`` layers cannot tell apart, or none where that would not halve the elements.
 
-    C_{i+1}(e) = RELABEL(⟨C_i(e), {{(p, j, C_i(o₁), …, C_i(o_m)) | p(o₁…o_m) ∈ S, o_j = e}}⟩): no network of L layers
-    separates what L rounds merge. The successors of a state share most of their atoms, and objects with nothing to tell
-    them apart are many: a policy step of a large Logistics problem has a sixth of the classes that it has elements.
+    No network of L layers separates what L rounds of ``wl.refine`` merge. The successors of a state share most of their
+    atoms, and objects with nothing to tell them apart are many: a policy step of a large Logistics problem has a sixth
+    of the classes that it has elements.
 
     Of N atoms that become one, each member of a class c has N/|c| at a position. If L rounds did not reach the fixed
     point this is a mean, of atoms whose messages are equal in all L layers, so it may stand for their number.
 
-    RELABEL is a hash of 64 bits. If that were random, the probability that 30 rounds over 10⁵ elements merge two
-    colours by mistake would be 30 · 10¹⁰ / 2⁶⁵ < 10⁻⁸.
+    One stream of hashes is enough here. If its 64 bits were random, the probability that 30 rounds over 10⁵ elements
+    merge two colours by mistake would be 30 · 10¹⁰ / 2⁶⁵ < 10⁻⁸.
     """
     atoms = [union.atoms(name) for name, _ in relations]
-    device = union.arguments.device
-    elements = torch.arange(union.elements, device=device)
+    elements = torch.arange(union.elements)
     whole = Merged(elements, elements, atoms, [torch.ones_like(table) for table in atoms])
     if sum(table.numel() for table in atoms) < SMALL:
         return whole
-    random = torch.Generator().manual_seed(0)
-
-    def draw(count: int) -> Tensor:
-        return torch.randint(-(2**63), 2**63 - 1, (count,), generator=random).to(device)
-
-    colours = torch.full_like(elements, FACTORS[0])
-    for name, _ in marks:
-        colours[union.atoms(name)[:, 0]] += draw(1)
-    senders = [(table, draw(table.shape[1]), draw(table.shape[1])) for table in atoms]
+    columns = {name: np.ascontiguousarray(union.atoms(name).numpy().T) for name, _ in (*marks, *relations)}
+    marked, senders = ({name: columns[name] for name, _ in kind} for kind in (marks, relations))
+    colours = recolour(0, first_colours(0, union.elements), marked)
     found = 0
     for layer in range(1, layers + 1):
-        sums = colours * FACTORS[0]
-        for table, places, receivers in senders:
-            hashes = _hash(colours, table, places)[:, None] * receivers
-            sums.index_add_(0, table.view(-1), hashes.view(-1))
-        colours = _mix(sums)
+        colours = recolour(0, colours, senders)
         if layer & (layer - 1) == 0:  # sorting takes as long as a round
-            before, found = found, len(torch.unique(colours))
+            before, found = found, count_different(colours)
             if 2 * found > union.elements:
                 return whole
             if found == before:
                 break
-    names, classes, sizes = torch.unique(colours, return_inverse=True, return_counts=True)
-    merged = Merged(classes, _examples(classes, len(names)), [], [])
-    for table, places, _ in senders:
-        _, same, counts = torch.unique(_hash(colours, table, places), return_inverse=True, return_counts=True)
+    classes, sizes = _number(colours)
+    merged = Merged(classes, _examples(classes, len(sizes)), [], [])
+    for table, (name, of_relation) in zip(atoms, senders.items(), strict=True):
+        same, counts = _number(hash_atoms(0, colours, name, of_relation))
         merged.atoms.append(classes[table[_examples(same, len(counts))]])
         merged.multiplicities.append(counts[:, None].double() / sizes[merged.atoms[-1]])
     return merged
 
 
-def _hash(colours: Tensor, table: Tensor, places: Tensor) -> Tensor:
-    """(atoms, arity), (arity,) → (atoms,) the colour of each atom."""
-    return _mix((colours.index_select(0, table.view(-1)).view(table.shape) * places).sum(1))
-
-
-def _mix(x: Tensor) -> Tensor:
-    """A bijection of 64 bits after which each bit depends on all; in place."""
-    for factor in FACTORS:
-        x.bitwise_xor_((x >> 32) & 0xFFFFFFFF).mul_(factor)  # a shift keeps the sign, and would lose a bit
-    return x.bitwise_xor_((x >> 32) & 0xFFFFFFFF)
+def _number(words: np.ndarray) -> tuple[Tensor, Tensor]:
+    """(n,), (classes,) a number 0, 1, … for each different word, and how often each occurs."""
+    _, numbers, counts = torch.unique(torch.from_numpy(words.view(np.int64)), return_inverse=True, return_counts=True)
+    return numbers, counts
 
 
 def _examples(groups: Tensor, count: int) -> Tensor:
     """(count,) the index of some member of each group."""
-    return groups.new_empty(count).scatter_(0, groups, torch.arange(len(groups), device=groups.device))
+    return groups.new_empty(count).scatter_(0, groups, torch.arange(len(groups)))

@@ -1,24 +1,21 @@
-"""Colours instead of vectors: the Weisfeiler-Leman algorithms, on graphs and on relational structures."""
+"""Colours instead of vectors: Weisfeiler-Leman colour refinement of relational structures."""
 
 from trifold.wl.conflicts import Conflicts, find_conflicts
-from trifold.wl.exact import refine_exactly
 from trifold.wl.folklore import FOLKLORE, add_compositions
-from trifold.wl.graphs import Graph, k_fwl, k_owl, one_wl, separated
+from trifold.wl.hashing import count_different, first_colours, hash_atoms, recolour
 from trifold.wl.refinement import Colouring, digest, number_classes, refine
 
 __all__ = [
     "FOLKLORE",
     "Colouring",
     "Conflicts",
-    "Graph",
     "add_compositions",
+    "count_different",
     "digest",
     "find_conflicts",
-    "k_fwl",
-    "k_owl",
+    "first_colours",
+    "hash_atoms",
     "number_classes",
-    "one_wl",
+    "recolour",
     "refine",
-    "refine_exactly",
-    "separated",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from trifold.structures import Relation, Signature, Structures, expand_segments
-from trifold.wl.refinement import Positions
+from trifold.wl.hashing import Positions
 
 COMPOSITION = "@composition"
 """The ternary relation of all (⟨u,v⟩,⟨v,w⟩,⟨u,w⟩)."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from types import MappingProxyType
 
 import numpy as np
 import torch
@@ -13,17 +12,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from trifold.structures import READOUT, Signature, Structures
-from trifold.wl.hashing import STREAMS, Keys, Words, draw, mix
+from trifold.wl.hashing import ALL, Positions, Words, count_different, first_colours, recolour
 
 PIECE = 2**17
 """About how many arguments of atoms are hashed at a time: few enough for the cache, many enough for the calls."""
 
-
-Positions = Mapping[str, Collection[int]]
-"""Positions of arguments, for some relations."""
-
-ALL: Positions = MappingProxyType({})
-"""All positions of each relation."""
+STREAMS = range(2)
+"""The independent hashes of 64 bits that make a colour."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +62,7 @@ def refine(
     C_{i+1}(e) = RELABEL(⟨C_i(e), {{(p, j, C_i(o₁), …, C_i(o_m)) | p(o₁…o_m) ∈ S, o_j = e}}⟩)
 
     So no R-GNN with L layers separates what L rounds merge: its smooth maximum may see less than the multiset, never
-    more.
+    more. ``tests/oracles_wl.py`` has this definition without hashes: the oracle.
 
     rounds     how many; None is until the fixed point, when a round would split no class of elements of the batch
     relations  those that send messages; None is all of the signature but READOUT and the marks
@@ -85,7 +80,7 @@ def refine(
     classes = -1
     for colours in batch.rounds(sending(structures.signature, relations, marks, receivers), marks):
         if rounds is None:
-            classes, before = _count_different(colours[0]), classes
+            classes, before = count_different(colours[0]), classes
             if classes == before:
                 break
         stable = colours
@@ -155,9 +150,7 @@ class _Batch:
 
     def rounds(self, senders: Positions, marks: Collection[str]) -> Iterator[Words]:
         """(streams, elements) the colours before the first round, after it, after the second, …"""
-        colours = np.empty((STREAMS, self.starts[-1]), np.uint64)
-        for stream in range(STREAMS):
-            colours[stream] = draw(stream, "initial")
+        colours = np.stack([first_colours(stream, self.starts[-1]) for stream in STREAMS])
         if marks:
             colours = self._round(colours, {name: range(self.signature[name].arity) for name in marks})
         while True:
@@ -169,8 +162,8 @@ class _Batch:
         counts = self.atom_counts[self.signature.index(READOUT)]
         owners = np.repeat(np.arange(len(counts)), counts)
         elements = self._atoms(READOUT, 0, len(counts))[0]
-        sums = np.zeros((STREAMS, len(counts)), np.uint64)
-        for stream in range(STREAMS):
+        sums = np.zeros((len(STREAMS), len(counts)), np.uint64)
+        for stream in STREAMS:
             np.add.at(sums[stream], owners, colours[stream, elements])
         return sums
 
@@ -179,8 +172,8 @@ class _Batch:
         for first, last in pairwise(self.pieces):
             elements = slice(self.starts[first], self.starts[last])
             atoms = {name: self._atoms(name, first, last) for name in senders}
-            for stream in range(STREAMS):
-                following[stream, elements] = _hash(stream, colours[stream, elements], atoms, senders)
+            for stream in STREAMS:
+                following[stream, elements] = recolour(stream, colours[stream, elements], atoms, senders)
         return following
 
     def _atoms(self, name: str, first: int, last: int) -> NDArray[np.int64]:
@@ -191,31 +184,6 @@ class _Batch:
         local = self.arguments[self.bounds[r, first] : self.bounds[r, last]].reshape(-1, arity)
         offsets = np.repeat(self.starts[first:last] - self.starts[first], counts)
         return np.add(local.T, offsets, order="C")
-
-
-def _hash(stream: int, colours: Words, atoms: dict[str, NDArray[np.int64]], receivers: Positions) -> Words:
-    """One round of one stream. An atom's hash mixes the colours of its arguments; a multiset is a sum of hashes.
-
-    Colours look random, so a product with a random odd number tells positions apart as well as a second mix would.
-    """
-    received = colours * draw(stream, "own")
-    for name, columns in atoms.items():
-        if not columns.size:
-            continue
-        keys = Keys.of(stream, name, len(columns))
-        hashes = np.full(columns.shape[1], keys.relation)
-        for column, key in zip(columns, keys.arguments, strict=True):
-            hashes += colours[column] * key
-        mix(hashes)
-        for position in receivers[name]:
-            np.add.at(received, columns[position], hashes * keys.messages[position])
-    return mix(received)
-
-
-def _count_different(words: Words) -> int:
-    """How many different words there are: np.unique takes ten times as long where most words differ."""
-    ordered = np.sort(words)
-    return len(words[:1]) + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
 
 
 def _tensor(words: Words) -> Tensor:

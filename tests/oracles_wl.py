@@ -1,19 +1,83 @@
-"""1-WL, k-FWL and k-OWL on graphs, written as the paper defines them: for small graphs and for reading."""
+"""Colour refinement as its definitions say, without hashes: the slow twin of ``trifold.wl`` and its oracle.
+
+1-WL, k-FWL and k-OWL on graphs are as the paper defines them; relational refinement goes atom by atom.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from trifold.wl.relabel import Relabel
+import torch
+
+from trifold.structures import Structures
+from trifold.wl import Colouring
+from trifold.wl.hashing import ALL, Positions
+from trifold.wl.refinement import sending
 
 Tuple = tuple[int, ...]
 """A k-tuple of vertices."""
 
 Colours = dict[Tuple, int]
 """The colour of each k-tuple of vertices of a graph; vertices are 1-tuples."""
+
+
+class Relabel(dict[Hashable, int]):
+    """The paper's RELABEL: equal structures over colours get the same natural number, others another.
+
+    >>> relabel = Relabel()
+    >>> relabel["a", 1], relabel["b", 1], relabel["a", 1]
+    (0, 1, 0)
+    """
+
+    def __missing__(self, structure: Hashable) -> int:
+        self[structure] = len(self)
+        return self[structure]
+
+
+def refine_exactly(
+    structures: Structures,
+    rounds: int | None,
+    *,
+    relations: Collection[str] | None = None,
+    marks: Collection[str] = (),
+    receivers: Positions = ALL,
+) -> Colouring:
+    """The classes that ``refine`` returns, by its definition, with multisets as sorted tuples.
+
+    Only the order in which classes are numbered differs.
+    """
+    union = structures.disjoint_union()
+    senders = sending(structures.signature, relations, marks, receivers)
+
+    def refined(colours: list[int], senders: Positions) -> list[int]:
+        received: list[list[tuple[str, int, tuple[int, ...]]]] = [[] for _ in colours]
+        for name, positions in senders.items():
+            for atom in union.atoms(name).tolist():
+                seen = tuple(colours[element] for element in atom)
+                for position in positions:
+                    received[atom[position]].append((name, position, seen))
+        relabel = Relabel()
+        return [relabel[colour, tuple(sorted(multiset))] for colour, multiset in zip(colours, received, strict=True)]
+
+    def read(colours: list[int]) -> list[int]:
+        multisets: list[list[int]] = [[] for _ in range(len(structures))]
+        for element, owner in zip(*(column.tolist() for column in union.readout()), strict=True):
+            multisets[owner].append(colours[element])
+        relabel = Relabel()
+        return [relabel[tuple(sorted(multiset))] for multiset in multisets]
+
+    colours = refined([0] * union.elements, {name: range(structures.signature[name].arity) for name in marks})
+    history = [read(colours)]
+    while rounds is None or len(history) <= rounds:
+        following = refined(colours, senders)
+        if rounds is None and len(set(following)) == len(set(colours)):
+            break
+        colours = following
+        history.append(read(colours))
+    return Colouring(torch.tensor(colours, dtype=torch.int64), torch.tensor(history, dtype=torch.int64))
 
 
 @dataclass(frozen=True)
@@ -123,7 +187,7 @@ def _refine(
     see: Callable[[Graph, Colours, Tuple], Hashable],
     rounds: int | None,
 ) -> list[Colours]:
-    """C_{i+1}(v) = RELABEL(⟨C_i(v), see(v)⟩), for so many rounds or until no class of the graphs together splits."""
+    """C_{i+1}(v) = RELABEL(⟨C_i(v), see(v)⟩), for this many rounds or until no class of the graphs together splits."""
     done = 0
     while rounds is None or done < rounds:
         relabel = Relabel()
