@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trifold.domains import DOMAINS, domain_text
-from trifold.pddl.text import Source, open_source
+from trifold.expressions import Source, open_source
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from typing import Any, cast
 from trifold.evaluation.planner import OPTIMAL
 from trifold.evaluation.records import Record, append_record, file_sha256
 from trifold.evaluation.references import SCHEMA, Reference, read_references
+from trifold.expressions import Expression, parse, read_text
 from trifold.pddl import load_domain, load_problem
 from trifold.pddl.folder import find_domain, find_problems
-from trifold.pddl.text import Expression, parse, read_text
 from trifold.planning import replay
 
 SEARCH = "A* over moves of blocks"

@@ -19,10 +19,10 @@ import torch
 
 from trifold.bench.timing import Timing
 from trifold.errors import TrifoldError
+from trifold.expressions import Source, normalise
 from trifold.model import Model, ModelConfig
 from trifold.pddl import StateSpace
 from trifold.pddl.atoms import EVERY_OBJECT
-from trifold.pddl.text import Source, normalise
 from trifold.training import Settings
 
 PEER = "pymimir_rgnn"

@@ -21,10 +21,10 @@ from trifold.bench.timing import conditions, use_threads
 from trifold.data import Dataset, LabelLimits, dead_end_target, label
 from trifold.encoders import TRIANGLE, encode_all
 from trifold.errors import TrifoldError
+from trifold.expressions import open_source
 from trifold.files import temporary_folder
 from trifold.model import Model, ModelConfig, choose_device
 from trifold.pddl import StateSpace, load_domain, load_problem
-from trifold.pddl.text import open_source
 from trifold.processes import Limits, run_isolated
 from trifold.structures import Structures, concatenate
 

@@ -11,10 +11,10 @@ not isomorphic have no state in common.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Container
 from dataclasses import dataclass
-from typing import Any
+
+from trifold.expressions import parse
 
 Atom = tuple[str, tuple[str, ...]]
 
@@ -34,24 +34,23 @@ def read_structure(problem: str) -> Structure:
     >>> structure.objects, structure.atoms
     (('a', 'b'), (('type t', ('a',)), ('type t', ('b',)), ('init q', ('a',)), ('goal not q', ('b',))))
     """
-    sections = {part[0]: part[1:] for part in _read(problem)[1:]}
+    sections = {part.head: part.items[1:] for part in parse(problem, "the problem").items[1:]}
     objects: list[str] = []
     atoms: list[Atom] = []
     words, untyped = iter(sections[":objects"]), 0
-    for word in words:
-        if word == "-":
-            kind = next(words)
+    for item in words:
+        if item.word == "-":
+            kind = next(words).word
             atoms += [(f"type {kind}", (name,)) for name in objects[untyped:]]
             untyped = len(objects)
         else:
-            objects.append(word)
-    atoms += [(f"init {name}", tuple(arguments)) for name, *arguments in sections[":init"]]
+            objects.append(item.word)
+    atoms += [(f"init {atom.head}", atom.words) for atom in sections[":init"]]
     (goal,) = sections[":goal"]
-    for name, *arguments in goal[1:] if goal[0] == "and" else [goal]:
-        if name == "not":
-            ((name, *arguments),) = arguments
-            name = f"not {name}"
-        atoms.append((f"goal {name}", tuple(arguments)))
+    for literal in goal.items[1:] if goal.head == "and" else [goal]:
+        negated = literal.head == "not"
+        atom = literal.items[1] if negated else literal
+        atoms.append((f"goal {'not ' if negated else ''}{atom.head}", atom.words))
     return Structure(tuple(objects), tuple(atoms))
 
 
@@ -98,23 +97,8 @@ def varying_predicates(domain: str) -> frozenset[str]:
     ['p', 'q']
     """
     found = set()
-    for part in _read(domain)[1:]:
-        if part[0] == ":action":
-            effect = part[part.index(":effect") + 1]
-            literals = effect[1:] if effect[0] == "and" else [effect]
-            found |= {literal[1][0] if literal[0] == "not" else literal[0] for literal in literals}
+    for action in parse(domain, "the domain").find(":action"):
+        effect = action.items[[item.word for item in action.items].index(":effect") + 1]
+        literals = effect.items[1:] if effect.head == "and" else [effect]
+        found |= {literal.items[1].head if literal.head == "not" else literal.head for literal in literals}
     return frozenset(found)
-
-
-def _read(text: str) -> list[Any]:
-    """Read one nested list of words; words are in lower case, comments are left out."""
-    stack: list[list[Any]] = [[]]
-    for token in re.findall(r"[()]|[^\s()]+", re.sub(r";.*", "", text).lower()):
-        if token == "(":
-            stack.append([])
-        elif token == ")":
-            stack[-2].append(stack.pop())
-        else:
-            stack[-1].append(token)
-    (whole,) = stack[0]
-    return list(whole)

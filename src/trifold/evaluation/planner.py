@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from trifold.errors import TrifoldError
+from trifold.expressions import parse
 from trifold.files import read_text, temporary_folder
 from trifold.pddl.executor import Executor
-from trifold.pddl.text import parse
 from trifold.planning import judge, parse_plan
 from trifold.processes import ERRORS, run_on_leash
 

@@ -91,8 +91,8 @@ class Model:
     @property
     def domain(self) -> Domain:
         """The domain that the model was trained on, read from the model's own PDDL."""
+        from trifold.expressions import Source
         from trifold.pddl import load_domain
-        from trifold.pddl.text import Source
 
         return load_domain(Source(self.domain_text, "the model's domain"))
 

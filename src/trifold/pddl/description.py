@@ -9,6 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 from trifold.errors import TrifoldError
+from trifold.expressions import Expression, Source
 from trifold.pddl.formulas import CONNECTIVES, Scope
 from trifold.pddl.rules import Action, Derivation, read_actions, read_derivations
 from trifold.pddl.syntax import (
@@ -20,7 +21,6 @@ from trifold.pddl.syntax import (
     syntax_error,
     typed_list,
 )
-from trifold.pddl.text import Expression, Source
 
 ROOT = "object"
 """The type of every object, which is no relation."""

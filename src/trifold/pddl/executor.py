@@ -8,11 +8,11 @@ from functools import cached_property
 from itertools import product
 from pathlib import Path
 
+from trifold.expressions import Source, open_source
 from trifold.pddl.description import DomainDescription, ProblemDescription, describe_domain, describe_problem
 from trifold.pddl.formulas import And, Atom, Exists, ForAll, Formula, Not, Or, Variable, occurrences
 from trifold.pddl.rules import Action, Derivation
 from trifold.pddl.strata import stratify
-from trifold.pddl.text import Source, open_source
 
 Fact = tuple[str, ...]
 """A ground atom: the predicate, then its objects."""

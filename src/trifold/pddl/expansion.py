@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from trifold.errors import TrifoldError
+from trifold.expressions import Source
 from trifold.pddl import packed
 from trifold.pddl.atoms import AtomTable, Integers
 from trifold.pddl.grounding import Grounding, GroundingError, ground
 from trifold.pddl.problem import Problem, load_domain, load_problem
 from trifold.pddl.sampling import sample_states
 from trifold.pddl.state_space import StateSpace
-from trifold.pddl.text import Source
 
 CHUNK = 50_000
 """How many states are unpacked at a time."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from trifold.errors import TrifoldError
+from trifold.expressions import Expression, Source
 from trifold.pddl.syntax import NAME, read_typed
-from trifold.pddl.text import Expression, Source
 
 CONNECTIVES = frozenset({"and", "or", "not", "imply", "exists", "forall", "when", "either"})
 """Words that are no names of predicates."""

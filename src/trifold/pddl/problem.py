@@ -9,12 +9,12 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trifold.expressions import Source, open_source
 from trifold.pddl.atom_index import AtomIndex
 from trifold.pddl.description import DomainDescription, ProblemDescription, describe_domain, describe_problem
 from trifold.pddl.engine import Engine, create_context, release_at_exit
 from trifold.pddl.executor import Executor
 from trifold.pddl.rewriting import write_domain, write_problem
-from trifold.pddl.text import Source, open_source
 
 if TYPE_CHECKING:
     from trifold.structures import Signature, Structures

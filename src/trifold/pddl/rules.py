@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from trifold.expressions import Expression
 from trifold.pddl.formulas import TRUE, And, Atom, Formula, Names, Scope, Variable
 from trifold.pddl.syntax import check_name
-from trifold.pddl.text import Expression
 
 IGNORED_EFFECTS = frozenset({"increase", "decrease", "assign"})
 """Of total-cost, the only function that is not refused: plans are counted in steps."""

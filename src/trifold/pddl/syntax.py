@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from trifold.errors import TrifoldError
-from trifold.pddl.text import Expression, Source, parse
+from trifold.expressions import Expression, Source, parse
 
 Typed = tuple[str, tuple[str, ...], Expression]
 """A name, its types, and where it stands."""

@@ -1,4 +1,7 @@
-"""PDDL text: read it, normalise it, and see it as nested expressions that know their lines."""
+"""PDDL text: read it, normalise it, and see it as nested expressions that know their lines.
+
+The one reader, for all of Trifold: it needs the standard library alone, for problems are also made with no more.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +40,11 @@ class Expression(NamedTuple):
     def head(self) -> str:
         """The word that a list starts with, or nothing."""
         return self.items[0].word if self.items else ""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of a list after its head: the arguments of an atom."""
+        return tuple([item.word for item in self.items[1:]])
 
     def find(self, head: str) -> Iterator[Expression]:
         """The lists directly inside this one that start with the word."""
