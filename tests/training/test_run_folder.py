@@ -68,7 +68,7 @@ def test_garbage_is_refused_and_named(run, name, content):
 
 def test_metrics_without_end_are_refused(run):
     os.truncate(run / "seed-0" / "metrics.jsonl", 2**40)
-    with pytest.raises(TrifoldError, match=r"more than(.|\n)*metrics.jsonl"):
+    with pytest.raises(TrifoldError, match=r"too large(.|\n)*metrics.jsonl"):
         resume(run)
 
 

@@ -7,20 +7,17 @@ wherever it stands, the next append starts on a line of its own, and a file of a
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
-from trifold.errors import TrifoldError
-from trifold.files import MOST_BYTES, MOST_DATA_BYTES, mendable, open_file, read_bytes
+from trifold.files import MOST_BYTES, open_file
+from trifold.lines import append_line, read_lines
 from trifold.provenance import spell_command
-from trifold.sealed import Damaged, fill, parse_object
+from trifold.sealed import Damaged, fill
 
 SCHEMA = 1
-OPENING = b'{"schema":'
 
 T = TypeVar("T")
 
@@ -104,54 +101,26 @@ def command_line() -> str:
 
 def append_record(path: Path, record: Record) -> None:
     """Append one line, durably: it is on the disk when this returns."""
-    line = json.dumps(record, allow_nan=False).encode("ascii") + b"\n"
-    assert line.startswith(OPENING)
-    try:
-        file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
-        try:
-            size = os.fstat(file).st_size
-            if size and os.pread(file, 1, size - 1) != b"\n":
-                line = b"\n" + line  # the last line is torn: do not grow on it
-            if os.write(file, line) != len(line):  # one write, so that parallel appends do not mix
-                raise OSError(28, "the disk is full")
-            os.fsync(file)
-        finally:
-            os.close(file)
-    except OSError as error:
-        raise mendable(error, "write the record", path) from error
+    assert next(iter(record)) == "schema"
+    append_line(path, dict(record))
 
 
 def read_records(path: Path) -> list[Record]:
     """All whole records of a file, in order; torn lines are left out, anything else is refused."""
-    return read_lines(path, Record, SCHEMA, "evaluate")
+    return read_typed_lines(path, Record, SCHEMA, "evaluate")
 
 
-def read_lines(path: Path, kind: type[T], schema: int, command: str) -> list[T]:
+def read_typed_lines(path: Path, kind: type[T], schema: int, command: str) -> list[T]:
     """All whole lines of a file that a command appends to, in order, each a TypedDict of this kind."""
     name = kind.__name__.lower()
-    found: list[T] = []
-    for number, line in enumerate(read_bytes(path, MOST_DATA_BYTES).split(b"\n"), start=1):
-        if not line:
-            continue
-        try:
-            values = parse_object(line)
-            version = values.get("schema")
-            if type(version) is int and version != schema:
-                raise TrifoldError(
-                    f"line {number} is a {name} of version {version}, this Trifold reads {schema}",
-                    place=str(path),
-                    remedy=f"run `trifold {command}` again, into a new file",
-                )
-            if missing := kind.__required_keys__ - values.keys():  # type: ignore[attr-defined]
-                raise Damaged(f"it has no {', '.join(sorted(missing))}")
-            found.append(fill(kind, values))
-        except Damaged as error:
-            is_torn = isinstance(error.__cause__, (json.JSONDecodeError, UnicodeDecodeError))
-            if is_torn and (line.startswith(OPENING) or OPENING.startswith(line)):
-                continue
-            raise TrifoldError(
-                f"line {number} is not a {name}: {error}",
-                place=str(path),
-                remedy=f"name a file that `trifold {command}` wrote",
-            ) from error
-    return found
+
+    def check(values: dict[str, Any]) -> T:
+        version = values.get("schema")
+        if type(version) is int and version != schema:
+            raise Damaged(f"it is of version {version}, this Trifold reads {schema}")
+        if missing := kind.__required_keys__ - values.keys():  # type: ignore[attr-defined]
+            raise Damaged(f"it has no {', '.join(sorted(missing))}")
+        return fill(kind, values)
+
+    remedy = f"name a file that `trifold {command}` wrote, or run that again, into a new file"
+    return read_lines(path, "schema", check, what=f"a {name} that can be read", remedy=remedy)

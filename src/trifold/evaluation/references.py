@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypedDict, cast
 
 from trifold.evaluation.planner import FAILED, OPTIMAL, Job, find_planner, planner_version
-from trifold.evaluation.records import Record, append_record, file_sha256, read_lines
+from trifold.evaluation.records import Record, append_record, file_sha256, read_typed_lines
 from trifold.files import in_turn, make_folder
 from trifold.processes import Limits, Result, run_isolated
 
@@ -122,7 +122,7 @@ def find_references(
 
 def read_references(path: Path) -> list[Reference]:
     """All whole references of a file, in order; torn lines are left out, anything else is refused."""
-    return read_lines(path, Reference, SCHEMA, "reference")
+    return read_typed_lines(path, Reference, SCHEMA, "reference")
 
 
 def best_of_each(references: Iterable[Reference]) -> dict[str, Reference]:

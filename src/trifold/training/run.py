@@ -24,6 +24,7 @@ import torch
 
 from trifold.errors import TrifoldError
 from trifold.files import MOST_BYTES, in_turn, make_folder, open_regular, sweep, write_whole
+from trifold.lines import append_line, read_lines
 from trifold.model import Model, checkpoint
 from trifold.sealed import MAX_BYTES, Damaged, fill, parse_object
 
@@ -161,35 +162,23 @@ class SeedFolder:
         return self.path / "last.safetensors"
 
     def metrics(self) -> list[dict[str, Any]]:
-        """The lines of metrics.jsonl; a torn last line, left by a crash, is no line."""
+        """The lines of metrics.jsonl; what a crash has torn is no line."""
+
+        def check(line: dict[str, Any]) -> dict[str, Any]:
+            for name in ("step", "loss", "validation"):
+                if type(line.get(name)) not in (int, float) or not 0 <= line[name] < MAX_LOSS:
+                    raise Damaged(f"it has no {name}")
+            return line
+
         path = self.path / "metrics.jsonl"
-        try:
-            with open_regular(path) as file:
-                content = file.read(MOST_BYTES + 1)
-            if len(content) > MOST_BYTES:
-                raise Damaged(f"there are more than {MOST_BYTES:,} bytes")
-            *lines, _ = content.split(b"\n")
-            found = [parse_object(line) for line in lines]
-            for line in found:
-                for name in ("step", "loss", "validation"):
-                    if type(line[name]) not in (int, float) or not 0 <= line[name] < MAX_LOSS:
-                        raise Damaged(f"a line has no {name}")
-            return found
-        except FileNotFoundError:
+        if not path.exists():
             return []
-        except (OSError, ValueError, KeyError) as error:
-            raise TrifoldError(
-                f"the metrics of earlier steps cannot be read, or are damaged: {error}",
-                place=str(path),
-                remedy="restore the file, or remove it: the run goes on without the curve of these steps",
-            ) from error
+        remedy = "restore the file, or remove it: the run goes on without the curve of these steps"
+        return read_lines(path, "step", check, what="a line of metrics", remedy=remedy, most_bytes=MOST_BYTES)
 
     def log(self, line: dict[str, Any]) -> None:
-        try:
-            with (self.path / "metrics.jsonl").open("a") as file:
-                file.write(json.dumps(line) + "\n")
-        except OSError as error:
-            raise TrifoldError(f"cannot write metrics: {error.strerror}", place=str(self.path)) from error
+        """Add a line to metrics.jsonl; its step comes first."""
+        append_line(self.path / "metrics.jsonl", line)
 
     def save(self, model: Model, optimizer: torch.optim.Optimizer, state: TrainingState) -> None:
         """Save all that a resumed run needs, as one file."""
