@@ -27,13 +27,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plugins": {"errors"},
     "processes": {"errors", "files", "memory", "plugins"},
     "pddl": {"errors", "expressions", "files", "memory", "sealed", "structures", "tensor_file"},
-    "encoders": {"errors", "structures"},
+    "encoders": {"errors", "memory", "structures"},
     "wl": {"errors", "structures"},
     # Of wl: elements of one colour are computed once.
     "nn": {"errors", "structures", "wl"},
     "logic": {"errors", "structures", "nn"},
     # Of wl: a hold-out shares no state with what is trained on.
-    "data": {"encoders", "errors", "files", "limits", "pddl", "processes", "sealed", "structures", "wl"},
+    "data": {"encoders", "errors", "files", "limits", "memory", "pddl", "processes", "sealed", "structures", "wl"},
     "model": {"encoders", "errors", "expressions", "nn", "pddl", "sealed", "structures", "tensor_file"},
     "shipped": {"errors", "model", "tensor_file"},
     "planning": {"errors", "files", "pddl"},
@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"provenance", "sealed", "structures", "wl"},
     "evaluation": {"errors", "files", "sealed", "provenance", "memory", "processes", "model", "planning", "pddl"}
     | {"expressions", "lines", "shipped"},
-    "analysis": {"errors", "structures", "data", "model", "wl", "encoders", "nn"},
+    "analysis": {"errors", "memory", "structures", "data", "model", "wl", "encoders", "nn"},
     "bench": {"errors", "expressions", "files", "structures", "domains", "pddl", "encoders", "nn", "data", "model"}
     | {"planning", "training", "evaluation", "provenance", "processes"},
     "__main__": {"commands"},

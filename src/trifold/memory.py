@@ -1,4 +1,7 @@
-"""Lack of memory: the ways in which Python, C++, torch and the loader tell of it, as one error."""
+"""Memory: how much is worked on at once, and the ways in which a lack of it is told, as one error.
+
+The bounds below are for data of any size. Pieces that should fit a processor's cache are bounded where they are cut.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from trifold.errors import TrifoldError
+
+MESSAGES = 2**22
+"""Messages a layer, when data is encoded piece by piece."""
+
+MESSAGES_TO_COLOUR = 2**27
+"""Messages a layer in all states that ``expressivity`` colours: an architecture with more is left out, and named."""
+
+TRIPLES = 2**23
+"""Triples of objects, related or not, that are encoded at once."""
+
+TRIPLES_ON_A_CARD = 2**26
+"""The same on CUDA, where few large pieces are faster than many small ones."""
+
+MAX_TRIPLES = 100_000_000
+"""Triples of objects, or triangles △, that one call of an encoder may have by default: more are refused."""
+
+ENCODED_GIB = 0.125
+"""Encoded data that is kept on a CPU, where a step takes far longer than encoding its batch: little is to gain."""
+
+ENCODED_SHARE_OF_A_CARD = 0.25
+"""The share of a card's memory that may hold encoded data."""
 
 SIGNS = (
     "bad_alloc",

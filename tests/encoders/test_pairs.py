@@ -92,7 +92,7 @@ def test_the_limit_of_triangles_is_the_number_that_may_be():
 
 @pytest.mark.parametrize(("limit", "pieces"), [(2 * 27, [2, 2, 1]), (3 * 27 - 1, [2, 2, 1]), (3 * 27, [3, 2])])
 def test_so_many_triples_are_encoded_at_once_and_no_more(limit, pieces, monkeypatch):
-    monkeypatch.setattr(chunks, "MAX_TRIPLES", limit)
+    monkeypatch.setattr(chunks, "TRIPLES", limit)
     encoded = []
 
     def encoder(structures):
@@ -106,7 +106,7 @@ def test_so_many_triples_are_encoded_at_once_and_no_more(limit, pieces, monkeypa
 @pytest.mark.parametrize("t", [1, 2, math.inf])
 def test_many_structures_are_encoded_in_pieces_that_fit(t, monkeypatch):
     """The limit is on what is built at once, so the number of structures does not matter."""
-    monkeypatch.setattr(chunks, "MAX_TRIPLES", 2000)
+    monkeypatch.setattr(chunks, "TRIPLES", 2000)
     star = (10, {("edge", (0, o)) for o in range(10)})
     structures = from_naive([star] * 30)
     with pytest.raises(TrifoldError, match="triangles at once"):

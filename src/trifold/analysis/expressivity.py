@@ -13,11 +13,9 @@ from trifold.analysis.architectures import ARCHITECTURES, Architecture
 from trifold.analysis.witness import WitnessState, describe_state
 from trifold.data import Labelled, dead_end_target
 from trifold.errors import TrifoldError
+from trifold.memory import MESSAGES_TO_COLOUR
 from trifold.structures import Structures, concatenate
 from trifold.wl import find_conflicts
-
-MAX_ROWS = 2**27
-"""An architecture that would send more messages a layer than this on all states together is left out, and named."""
 
 PIECE = 100
 """Messages are counted for so many states at a time."""
@@ -137,7 +135,7 @@ def compare_architectures(
         except TrifoldError as error:  # the encoder refuses the domain's arities, or a single state is too large
             left_out[label] = error.message
             continue
-        if int(rows.sum()) > MAX_ROWS:
+        if int(rows.sum()) > MESSAGES_TO_COLOUR:
             left_out[label] = f"{int(rows.sum()):,} messages a layer on {len(rows):,} states: colour fewer states"
             continue
         histories[label] = architecture.colour(sample.structures).history

@@ -8,21 +8,14 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from trifold.encoders import Encoder, encode_chunks
+from trifold.encoders import Encoder, encode_all, encode_chunks
 from trifold.errors import TrifoldError
+from trifold.memory import ENCODED_GIB, ENCODED_SHARE_OF_A_CARD
 from trifold.pddl.state_space import StateSpace
 from trifold.structures import MARK, Structures, concatenate
 
 DEAD_ENDS = ("keep", "drop")
 """What becomes of states without a plan: kept with a target above every finite one, or dropped."""
-
-CHUNK_ROWS = 2**22
-
-CPU_GIB = 0.125
-"""How much encoded data is kept on a CPU, where a step takes far longer than encoding its batch: little is to gain."""
-
-GPU_SHARE = 0.25
-"""The share of a GPU's memory that may hold encoded data."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +69,7 @@ class Dataset:
         encoded, size = 0, 0
         names = encoder.signature(plain.signature).names
         met = torch.zeros(len(names), dtype=torch.int64, device=plain.device)  # atoms of each relation
-        for chunk in encode_chunks(encoder, plain, CHUNK_ROWS) if max_gib else ():
+        for chunk in encode_chunks(encoder, plain) if max_gib else ():
             # Which pair an element is matters to a reader, not to a network.
             resident.append(replace(chunk, pairs=None))
             met += chunk.atom_counts.sum(1)
@@ -110,7 +103,7 @@ class Dataset:
         """These states alone, encoded once and for all."""
         chosen, targets = self.structures.take(indices), self.targets[indices.to(self.targets.device)]
         if self.encoder is not None:
-            chosen = concatenate(list(encode_chunks(self.encoder, chosen, CHUNK_ROWS)))
+            chosen = encode_all(self.encoder, chosen)
         weights = self.weights[indices.to(self.targets.device)]
         return replace(self, structures=chosen, encoder=None, targets=targets, weights=weights)
 
@@ -123,8 +116,8 @@ class Dataset:
 def room(device: torch.device) -> float:
     """How many GiB of encoded data a device keeps."""
     if device.type != "cuda":
-        return CPU_GIB
-    return GPU_SHARE * torch.cuda.get_device_properties(device).total_memory / 2**30
+        return ENCODED_GIB
+    return ENCODED_SHARE_OF_A_CARD * torch.cuda.get_device_properties(device).total_memory / 2**30
 
 
 def dead_end_target(spaces: Sequence[StateSpace], choice: str) -> float | None:

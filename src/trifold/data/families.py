@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 
 from trifold.encoders import Plain
 from trifold.pddl.atoms import Integers
@@ -27,13 +26,10 @@ from trifold.structures import Structures, concatenate
 from trifold.wl import digest, number_classes
 
 ROUNDS = 32
-"""So many rounds of refinement; with fewer, more would count as the same."""
-
-PIECE = 2**14
-"""So many structures are coloured at a time."""
+"""Rounds of refinement; with fewer, more would count as the same."""
 
 MOST_STATES = 2**19
-"""So many states are looked at, half a minute's worth; the bases of the most problems first."""
+"""States that are looked at, half a minute's worth; the bases of the most problems first."""
 
 
 def find_families(spaces: Sequence[StateSpace], *, constants: bool) -> Integers:
@@ -87,9 +83,7 @@ def _states(space: StateSpace, chosen: Integers) -> Structures:
 
 def _colours(parts: Sequence[Structures]) -> Integers:
     """(structures,) the class of each structure of all parts."""
-    whole = concatenate(parts)
-    pieces = torch.arange(len(whole)).split(PIECE)
-    return np.asarray(number_classes(torch.cat([digest(Plain()(whole.take(piece)), ROUNDS) for piece in pieces])))
+    return np.asarray(number_classes(digest(Plain()(concatenate(parts)), ROUNDS)))
 
 
 def _join(owners: Integers, colours: Integers) -> Integers:

@@ -8,19 +8,14 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from trifold.memory import MESSAGES, TRIPLES, TRIPLES_ON_A_CARD
 from trifold.structures import Structures, concatenate
 
 if TYPE_CHECKING:
     from trifold.encoders import Encoder
 
-MAX_TRIPLES = 2**23
-"""How many triples of objects, related or not, are encoded at once."""
 
-MAX_TRIPLES_ON_A_CARD = 2**26
-"""The same on CUDA, where few large pieces are faster than many small ones."""
-
-
-def encode_chunks(encoder: Encoder, structures: Structures, max_rows: int) -> Iterator[Structures]:
+def encode_chunks(encoder: Encoder, structures: Structures, max_rows: int = MESSAGES) -> Iterator[Structures]:
     """Encode structures piece by piece, in order, each piece with at most ``max_rows`` messages a layer.
 
     A single structure with more messages than that is a piece of its own. What encoding takes is bounded by the triples
@@ -29,7 +24,7 @@ def encode_chunks(encoder: Encoder, structures: Structures, max_rows: int) -> It
     """
     held: list[Structures] = []
     spent = 0
-    most = MAX_TRIPLES_ON_A_CARD if structures.device.type == "cuda" else MAX_TRIPLES
+    most = TRIPLES_ON_A_CARD if structures.device.type == "cuda" else TRIPLES
     for start, end in _pieces(structures.element_counts**3, most):
         piece = structures.take(torch.arange(start, end))
         encoded = encoder(piece)
@@ -45,7 +40,7 @@ def encode_chunks(encoder: Encoder, structures: Structures, max_rows: int) -> It
         yield concatenate(held)
 
 
-def encode_all(encoder: Encoder, structures: Structures, max_rows: int = 2**22) -> Structures:
+def encode_all(encoder: Encoder, structures: Structures, max_rows: int = MESSAGES) -> Structures:
     """Encode any number of structures, without the memory that doing it at once would take."""
     return concatenate(list(encode_chunks(encoder, structures, max_rows)))
 

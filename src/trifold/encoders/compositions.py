@@ -9,6 +9,7 @@ from torch import Tensor
 
 from trifold.encoders import square
 from trifold.encoders.pairs import Pairs
+from trifold.memory import MAX_TRIPLES
 from trifold.structures import Signature, Structures
 
 
@@ -26,7 +27,7 @@ class Compositions:
     ([9], [[0, 1, 3, 4]], 27)
     """
 
-    max_triples: int = square.MAX_TRIPLES
+    max_triples: int = MAX_TRIPLES
 
     @property
     def label(self) -> str:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from trifold.encoders import square
 from trifold.encoders.marks import mark, mark_signature
+from trifold.memory import MAX_TRIPLES
 from trifold.structures import Relation, Signature, Structures
 
 LEFT = "@left"
@@ -32,7 +33,7 @@ class Oblivious:
     [[0, 0], [2, 0], [1, 1], [3, 1], [0, 2], [2, 2], [1, 3], [3, 3]]
     """
 
-    max_triples: int = square.MAX_TRIPLES
+    max_triples: int = MAX_TRIPLES
 
     @property
     def label(self) -> str:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from trifold.errors import TrifoldError
+from trifold.memory import MAX_TRIPLES
 from trifold.structures import (
     READOUT,
     Relation,
@@ -46,7 +47,7 @@ class Pairs:
     """
 
     t: float = 1
-    max_triangles: int = 100_000_000
+    max_triangles: int = MAX_TRIPLES
 
     def __post_init__(self) -> None:
         if self.t != math.inf and not (self.t >= 0 and float(self.t).is_integer()):

@@ -8,9 +8,6 @@ from torch import Tensor
 from trifold.errors import TrifoldError
 from trifold.structures import Structures, expand_segments
 
-MAX_TRIPLES = 100_000_000
-"""How many triples of objects one call may have by default."""
-
 
 def pairs(structures: Structures) -> Tensor:
     """(Σ n², 2) the pair of objects that each element is."""

@@ -98,15 +98,18 @@ def digest(
     marks: Collection[str] = (),
     receivers: Positions = ALL,
 ) -> Tensor:
-    """(structures, 2) int64: the colour of each structure after so many rounds, as ``refine`` sees it, in 128 bits.
+    """(structures, 2) int64: the colour of each structure after the rounds, as ``refine`` sees it, in 128 bits.
 
     Digests depend on the structure alone, up to the order of its elements. So, unlike classes, they can be compared
-    between batches, processes and machines, and data that does not fit into memory can be coloured piece by piece.
+    between batches, processes and machines, and data of any size is coloured piece by piece.
     """
-    batch = _Batch(structures)
     senders = sending(structures.signature, relations, marks, receivers)
-    colours = next(islice(batch.rounds(senders, marks), rounds, None))
-    return _tensor(batch.read(colours))
+    digests = [torch.empty((0, len(STREAMS)), dtype=torch.int64)]
+    for first, last in pairwise(_cut(structures)):
+        batch = _Batch(structures.take(torch.arange(first, last)))
+        colours = next(islice(batch.rounds(senders, marks), rounds, None))
+        digests.append(_tensor(batch.read(colours)))
+    return torch.cat(digests)
 
 
 def number_classes(digests: Tensor) -> Tensor:
@@ -144,9 +147,7 @@ class _Batch:
         ends = np.array(structures.relation_bounds[1:]).reshape(-1, 1)
         self.bounds = np.hstack([structures.block_starts.cpu().numpy(), ends])  # (R, structures + 1)
         self.starts = np.append(structures.element_starts.cpu().numpy(), int(structures.element_counts.sum()))
-        totals = np.cumsum((structures.atom_counts * structures.arities).sum(0).cpu().numpy())
-        cuts = np.searchsorted(totals, np.arange(PIECE, totals[-1] if len(totals) else 0, PIECE)) + 1
-        self.pieces = np.unique([0, *cuts, len(structures)]).tolist()
+        self.pieces = _cut(structures)
 
     def rounds(self, senders: Positions, marks: Collection[str]) -> Iterator[Words]:
         """(streams, elements) the colours before the first round, after it, after the second, …"""
@@ -184,6 +185,13 @@ class _Batch:
         local = self.arguments[self.bounds[r, first] : self.bounds[r, last]].reshape(-1, arity)
         offsets = np.repeat(self.starts[first:last] - self.starts[first], counts)
         return np.add(local.T, offsets, order="C")
+
+
+def _cut(structures: Structures) -> list[int]:
+    """Where to cut structures into pieces of about ``PIECE`` arguments: 0, …, their number."""
+    totals = np.cumsum((structures.atom_counts * structures.arities).sum(0).cpu().numpy())
+    cuts = np.searchsorted(totals, np.arange(PIECE, totals[-1] if len(totals) else 0, PIECE)) + 1
+    return list(np.unique([0, *cuts, len(structures)]).tolist())
 
 
 def _tensor(words: Words) -> Tensor:
