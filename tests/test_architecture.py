@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "encoders": {"errors", "memory", "structures"},
     "wl": {"errors", "structures"},
     # Of wl: elements of one colour are computed once.
-    "nn": {"errors", "structures", "wl"},
+    "nn": {"errors", "memory", "structures", "wl"},
     "logic": {"errors", "structures", "nn"},
     # Of wl: a hold-out shares no state with what is trained on.
     "data": {"encoders", "errors", "files", "limits", "memory", "pddl", "processes", "sealed", "structures", "wl"},
@@ -38,11 +38,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "shipped": {"errors", "model", "tensor_file"},
     "planning": {"errors", "files", "pddl"},
     # Of domains: a recipe says which problems to select on.
-    "training": {"data", "domains", "errors", "files", "lines", "model", "nn", "planning"}
+    "training": {"data", "domains", "errors", "files", "lines", "memory", "model", "nn"}
     | {"provenance", "sealed", "structures", "wl"},
     "evaluation": {"errors", "files", "sealed", "provenance", "memory", "processes", "model", "planning", "pddl"}
     | {"expressions", "lines", "shipped"},
-    "analysis": {"errors", "memory", "structures", "data", "model", "wl", "encoders", "nn"},
+    "analysis": {"errors", "memory", "pddl", "structures", "data", "model", "wl", "encoders", "nn"},
     "bench": {"errors", "expressions", "files", "structures", "domains", "pddl", "encoders", "nn", "data", "model"}
     | {"planning", "training", "evaluation", "provenance", "processes"},
     "__main__": {"commands"},

@@ -14,6 +14,15 @@ from trifold.errors import TrifoldError
 MESSAGES = 2**22
 """Messages a layer, when data is encoded piece by piece."""
 
+MESSAGES_TO_VALUE = 2**19
+"""The same when values are computed without gradients: 2**19 messages of 64 floats are 128 MiB."""
+
+MESSAGES_TO_VALUE_ON_A_CARD = 2**22
+"""The same by kernels, for which few large chunks are faster than many small ones: 1 GiB, twice."""
+
+MESSAGES_TO_VALIDATE = 2**18
+"""The same when the validation loss is measured, beside all that a training holds."""
+
 MESSAGES_TO_COLOUR = 2**27
 """Messages a layer in all states that ``expressivity`` colours: an architecture with more is left out, and named."""
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from trifold.analysis import ARCHITECTURES, Folklore, compare_architectures, plot_expressivity
+from trifold.analysis import ARCHITECTURES, Folklore, architectures, compare_architectures, plot_expressivity
 from trifold.analysis.expressivity import sample_evenly
 from trifold.data import LabelLimits, label
 from trifold.domains import domain_text, write_problems
@@ -153,8 +153,18 @@ def test_what_an_architecture_cannot_read_is_said(tmp_path):
 def test_folklore_pairs_read_the_marks_of_the_edge_transformer(blocks):
     states = blocks[0].space.structures().take(torch.arange(3))
     encoded = Folklore()(states)
-    assert encoded.atoms("@composition").shape == (3 * 4**3, 3)
-    assert Folklore().message_rows(states).tolist() == [64, 64, 64]
+    assert encoded.atoms("@triangle").shape == (3 * 4**3, 3)
+    assert ARCHITECTURES[-1].encode(states)[1] == 64  # one for each triple
+
+
+def test_an_architecture_that_would_send_too_many_messages_is_left_out(blocks, monkeypatch):
+    rows = {one.label: one.encode(blocks[0].space.structures())[0].message_rows() for one in ARCHITECTURES}
+    messages = {one.architecture: one.messages for one in compare_architectures(blocks).findings}
+    assert messages == {name: counts.double().mean() / (3 if "FWL" in name else 1) for name, counts in rows.items()}
+    monkeypatch.setattr(architectures, "MESSAGES_TO_COLOUR", int(rows["R-GNN[0]"].sum()))
+    result = compare_architectures(blocks)
+    assert {one.architecture for one in result.findings} == {"R-GNN", "R-GNN[0]"}
+    assert "messages a layer on 125 states" in result.left_out["R-GNN₂"]
 
 
 def test_a_picture_is_drawn(blocks):

@@ -22,7 +22,7 @@ from oracles_pairs import (
     square,
 )
 from trifold.domains import DOMAINS, domain_text
-from trifold.encoders import Compositions, Marks, Oblivious, Pairs, encode_all, encode_chunks
+from trifold.encoders import Compositions, Marks, Oblivious, Pairs, encode_all, encode_chunks, layer_rows
 from trifold.errors import TrifoldError
 from trifold.pddl import expand
 from trifold.structures import READOUT, Signature, concatenate
@@ -75,18 +75,11 @@ def test_both_sides_of_that_law_occur():
         assert (naive_pairs(structure, math.inf) == naive_compositions(structure)) == connected(structure)
 
 
-@pytest.mark.parametrize("encoder", [Compositions(), Oblivious()], ids=label)
-@given(naive=binary_batches)
-def test_rows_are_counted_before_they_are_built(encoder, naive):
-    structures = from_naive(naive, BINARY)
-    assert encoder.message_rows(structures).tolist() == encoder(structures).message_rows().tolist()
-
-
 @given(naive=binary_batches)
 def test_marks_send_no_messages_and_the_attention_counts_triples(naive):
     structures = from_naive(naive, BINARY)
     assert Marks()(structures).message_rows().tolist() == [0] * len(naive)
-    assert Marks().message_rows(structures).tolist() == [n**3 for n, _ in naive]
+    assert layer_rows(Marks()(structures)).tolist() == [n**3 for n, _ in naive]
 
 
 @pytest.mark.parametrize("encoder", ORACLES, ids=label)
@@ -94,10 +87,8 @@ def test_marks_send_no_messages_and_the_attention_counts_triples(naive):
 def test_chunks_and_batches_give_what_the_members_give(encoder, naive, budget):
     structures = from_naive(naive, BINARY)
     whole = to_naive(encoder(structures))
-    rows = encoder.message_rows(structures).tolist()
     for chunk in encode_chunks(encoder, structures, budget):
-        taken, rows = rows[: len(chunk)], rows[len(chunk) :]
-        assert len(taken) == 1 or sum(taken) <= budget
+        assert len(chunk) == 1 or int(layer_rows(chunk).sum()) <= budget
     assert to_naive(encode_all(encoder, structures, budget)) == whole
     alone = [encoder(from_naive([structure], BINARY)) for structure in naive]
     assert to_naive(concatenate(alone)) == whole
@@ -120,7 +111,6 @@ def test_predicates_of_three_arguments_are_refused_by_name(encoder):
     for refused in (
         lambda: encoder.signature(signature),
         lambda: encoder(structures),
-        lambda: encoder.message_rows(structures),
     ):
         with pytest.raises(TrifoldError, match=f"{encoder.label} reads .* this domain has box/4, stamped/3\n"):
             refused()

@@ -57,14 +57,6 @@ def test_infinity_is_the_fixed_point(structure):
     assert far == infinite
 
 
-@pytest.mark.parametrize("t", LEVELS)
-@given(naive=batches)
-def test_rows_are_counted_before_they_are_built(t, naive):
-    for encoder in (Pairs(t), Plain()):
-        structures = from_naive(naive)
-        assert encoder.message_rows(structures).tolist() == encoder(structures).message_rows().tolist()
-
-
 @pytest.mark.parametrize("encoder", [Plain(), Pairs(1), Pairs(2)])
 @given(naive=batches, budget=st.integers(1, 200))
 def test_chunks_give_what_the_whole_gives(encoder, naive, budget):

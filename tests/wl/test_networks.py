@@ -13,9 +13,9 @@ from trifold.domains import DOMAINS, domain_text
 from trifold.encoders import Plain
 from trifold.model import ModelConfig, ValueNetwork
 from trifold.pddl import expand
-from trifold.structures import READOUT
+from trifold.structures import READOUT, TRIANGLE
 from trifold.wl import refine
-from trifold.wl.folklore import COMPOSITION, FOLKLORE, add_compositions
+from trifold.wl.folklore import FOLKLORE, add_compositions
 
 CONFIGS = {
     "R-GNN": ModelConfig(encoder="plain"),
@@ -62,7 +62,7 @@ def test_a_network_separates_what_the_colouring_does(states, name, layers):
     relations = [relation for relation in encoded.signature if relation.name != READOUT]
     marks = [relation.name for relation in relations if relation.is_mark]
     if name == "ET":
-        colouring = refine(add_compositions(encoded), layers, relations=[COMPOSITION], marks=marks, receivers=FOLKLORE)
+        colouring = refine(add_compositions(encoded), layers, relations=[TRIANGLE], marks=marks, receivers=FOLKLORE)
     else:
         colouring = refine(encoded, layers, marks=marks)
     network = ValueNetwork.seeded(relations, config, 1).double()

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from torch import Tensor
+import torch
 
-from trifold.encoders import Compositions, Encoder, Marks, Oblivious, Pairs, Plain, encode_all
-from trifold.structures import Relation, Signature, Structures
+from trifold.encoders import Compositions, Encoder, Marks, Oblivious, Pairs, Plain, encode_chunks
+from trifold.errors import TrifoldError
+from trifold.memory import MESSAGES_TO_COLOUR
+from trifold.structures import Relation, Signature, Structures, concatenate
 from trifold.wl import FOLKLORE, Colouring, add_compositions, refine
 
 
@@ -20,7 +22,7 @@ class Folklore:
 
     >>> state = Structures.build(Signature.of([("on", 2)]), [2], {"on": [[[0, 1]]]})
     >>> Folklore()(state).signature.names
-    ('on@mark', '@object@mark', '@readout', '@composition')
+    ('on@mark', '@object@mark', '@readout', '@triangle')
     """
 
     @property
@@ -29,9 +31,6 @@ class Folklore:
 
     def signature(self, objects: Signature) -> Signature:
         return Signature((*Marks().signature(objects).relations, *(Relation(name, 3) for name in FOLKLORE)))
-
-    def message_rows(self, structures: Structures) -> Tensor:
-        return Marks().message_rows(structures)
 
     def __call__(self, structures: Structures) -> Structures:
         return add_compositions(Marks()(structures))
@@ -48,9 +47,21 @@ class Architecture:
     def label(self) -> str:
         return self.encoder.label
 
-    def colour(self, structures: Structures) -> Colouring:
-        """The classes of these structures after each round, to the fixed point."""
-        encoded = encode_all(self.encoder, structures)
+    def encode(self, structures: Structures) -> tuple[Structures, float]:
+        """The encoded structures, and how many messages a layer sends in the mean; raise if there are too many."""
+        parts: list[Structures] = []
+        messages = 0
+        for part in encode_chunks(self.encoder, structures):
+            told = [len(self.receivers.get(one.name, range(one.arity))) * one.sends for one in part.signature]
+            messages += int(part.atom_counts.sum(1) @ torch.tensor(told))
+            if messages > MESSAGES_TO_COLOUR:
+                limit = f"more than {MESSAGES_TO_COLOUR:,} messages a layer"
+                raise TrifoldError(f"{limit} on {len(structures):,} states: colour fewer states")
+            parts.append(part)
+        return concatenate(parts), messages / len(structures)
+
+    def colour(self, encoded: Structures) -> Colouring:
+        """The classes of encoded structures after each round, to the fixed point."""
         marks = [relation.name for relation in encoded.signature if relation.is_mark]
         return refine(encoded, None, marks=marks, receivers=self.receivers)
 

@@ -13,12 +13,9 @@ from trifold.analysis.architectures import ARCHITECTURES, Architecture
 from trifold.analysis.witness import WitnessState, describe_state
 from trifold.data import Labelled, dead_end_target
 from trifold.errors import TrifoldError
-from trifold.memory import MESSAGES_TO_COLOUR
+from trifold.pddl import rank_within_values
 from trifold.structures import Structures, concatenate
 from trifold.wl import find_conflicts
-
-PIECE = 100
-"""Messages are counted for so many states at a time."""
 
 
 @dataclass(frozen=True)
@@ -131,15 +128,11 @@ def compare_architectures(
         if on_progress is not None:
             on_progress(label)
         try:
-            rows = _message_rows(architecture, sample.structures)
-        except TrifoldError as error:  # the encoder refuses the domain's arities, or a single state is too large
+            encoded, costs[label] = architecture.encode(sample.structures)
+        except TrifoldError as error:  # the domain's arities are refused, or there are too many messages
             left_out[label] = error.message
             continue
-        if int(rows.sum()) > MESSAGES_TO_COLOUR:
-            left_out[label] = f"{int(rows.sum()):,} messages a layer on {len(rows):,} states: colour fewer states"
-            continue
-        histories[label] = architecture.colour(sample.structures).history
-        costs[label] = float(rows.double().mean())
+        histories[label] = architecture.colour(encoded).history
     return Expressivity(
         domain=items[0].space.domain if items[0].space else "",
         problems=len(items),
@@ -190,15 +183,7 @@ class _Sample:
 def sample_evenly(values: np.ndarray, limit: int, seed: int) -> np.ndarray:
     """Indices of at most ``limit`` values, ascending: of each different value the same number, or all there are."""
     shuffled = np.random.default_rng(seed).permutation(len(values))
-    order = shuffled[np.argsort(values[shuffled], kind="stable")]
-    _, counts = np.unique(values, return_counts=True)
-    place = np.arange(len(values)) - np.repeat(np.cumsum(counts) - counts, counts)  # within its value
-    return np.sort(order[np.argsort(place, kind="stable")[:limit]])
-
-
-def _message_rows(architecture: Architecture, structures: Structures) -> Tensor:
-    pieces = torch.arange(len(structures)).split(PIECE)
-    return torch.cat([architecture.encoder.message_rows(structures.take(piece)) for piece in pieces])
+    return np.sort(np.lexsort((values, rank_within_values(values, shuffled)))[:limit])
 
 
 def _finding(label: str, messages: float, histories: dict[str, Tensor], rounds: int, sample: _Sample) -> Finding:

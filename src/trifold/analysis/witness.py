@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trifold.data import Labelled
+from trifold.pddl import Literal
 
 GOAL, GOAL_NOT = "@goal", "@goal-not"
 
@@ -44,8 +45,7 @@ def describe_state(item: Labelled, state: int, value: float) -> WitnessState:
     def atom(relation: int, arguments: Sequence[int]) -> str:
         name, arity = table.relations[relation]
         names = [space.objects[index] for index in arguments[:arity] if index >= 0]  # a nullary atom has none
-        text = f"({' '.join([name.partition('@')[0], *names])})"
-        return f"(not {text})" if name.endswith(GOAL_NOT) else text
+        return str(Literal(name.partition("@")[0], tuple(names), not name.endswith(GOAL_NOT)))
 
     rows = space.indices[space.offsets[state] : space.offsets[state + 1]]
     static = zip(table.static_relation.tolist(), table.static_arguments.tolist(), strict=True)

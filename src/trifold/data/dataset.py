@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from trifold.encoders import Encoder, encode_all, encode_chunks
+from trifold.encoders import Encoder, encode_all, encode_chunks, layer_rows
 from trifold.errors import TrifoldError
 from trifold.memory import ENCODED_GIB, ENCODED_SHARE_OF_A_CARD
 from trifold.pddl.state_space import StateSpace
@@ -98,6 +98,11 @@ class Dataset:
         """The encoded structures and the targets of these states: a mini-batch."""
         batch = self.structures.take(indices)
         return (batch if self.encoder is None else self.encoder(batch)), self.targets[indices.to(self.targets.device)]
+
+    def batches(self, max_rows: int) -> Iterator[tuple[Structures, Tensor]]:
+        """All states in order, in mini-batches with at most ``max_rows`` messages a layer, or of one state."""
+        most = int(layer_rows(self.structures).max())
+        return map(self.take, torch.arange(len(self)).split(max(1, max_rows // max(most, 1))))
 
     def encoded(self, indices: Tensor) -> Dataset:
         """These states alone, encoded once and for all."""

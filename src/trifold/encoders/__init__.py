@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from torch import Tensor
-
-from trifold.encoders.chunks import encode_all, encode_chunks
+from trifold.encoders.chunks import encode_all, encode_chunks, layer_rows
 from trifold.encoders.compositions import Compositions
 from trifold.encoders.marks import Marks
 from trifold.encoders.oblivious import Oblivious
-from trifold.encoders.pairs import OBJECT, TRIANGLE, Pairs
+from trifold.encoders.pairs import OBJECT, Pairs
 from trifold.encoders.plain import Plain
-from trifold.structures import Signature, Structures
+from trifold.structures import TRIANGLE, Signature, Structures
 
 
 class Encoder(Protocol):
@@ -26,10 +24,8 @@ class Encoder(Protocol):
     def signature(self, objects: Signature) -> Signature:
         """The signature of the encoded structures."""
 
-    def __call__(self, structures: Structures) -> Structures: ...
-
-    def message_rows(self, structures: Structures) -> Tensor:
-        """(structures,) how many messages a layer sends in each encoded structure, without encoding it."""
+    def __call__(self, structures: Structures) -> Structures:
+        """The encoded structures, in the same order."""
 
 
 ENCODERS: dict[str, Callable[[float], Encoder]] = {
@@ -53,4 +49,5 @@ __all__ = [
     "Plain",
     "encode_all",
     "encode_chunks",
+    "layer_rows",
 ]

@@ -28,7 +28,7 @@ def encode_chunks(encoder: Encoder, structures: Structures, max_rows: int = MESS
     for start, end in _pieces(structures.element_counts**3, most):
         piece = structures.take(torch.arange(start, end))
         encoded = encoder(piece)
-        rows = encoded.layer_rows()
+        rows = layer_rows(encoded)
         for first, last in _pieces(rows, max_rows):
             size = int(rows[first:last].sum())
             if held and spent + size > max_rows:
@@ -43,6 +43,13 @@ def encode_chunks(encoder: Encoder, structures: Structures, max_rows: int = MESS
 def encode_all(encoder: Encoder, structures: Structures, max_rows: int = MESSAGES) -> Structures:
     """Encode any number of structures, without the memory that doing it at once would take."""
     return concatenate(list(encode_chunks(encoder, structures, max_rows)))
+
+
+def layer_rows(encoded: Structures) -> Tensor:
+    """(structures,) what a layer's memory grows with: messages or, where nothing sends, n³ triples of n² pairs."""
+    if any(relation.sends for relation in encoded.signature):
+        return encoded.message_rows()
+    return (encoded.element_counts.double() ** 1.5).round().long()
 
 
 def _pieces(costs: Tensor, budget: int) -> Iterator[tuple[int, int]]:

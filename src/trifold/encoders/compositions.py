@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from trifold.encoders import square
 from trifold.encoders.pairs import Pairs
@@ -36,22 +35,18 @@ class Compositions:
     def signature(self, objects: Signature) -> Signature:
         return Pairs(t=1).signature(objects)
 
-    def message_rows(self, structures: Structures) -> Tensor:
-        sizes = structures.element_counts
-        return (structures.atom_counts * structures.arities**2).sum(0) + sizes + 3 * sizes**3
-
     def __call__(self, structures: Structures) -> Structures:
         sizes = structures.element_counts
         u, v, w, n = square.triples(structures, self.max_triples, self.label)
         triangles = torch.stack([u * n + v, v * n + w, u * n + w], dim=1)
-        marks = square.diagonal(structures)
+        diagonal = square.diagonal(structures)
         atoms = [
             (rows[:, :, None] * n[:, :, None] + rows[:, None, :]).flatten(1)  # (atoms, arity²)
             for rows, n in square.atoms_over_objects(structures)
         ]
         return Structures.join(
             self.signature(structures.signature),
-            [*atoms, marks, triangles, marks],
+            [*atoms, diagonal, triangles, diagonal],
             [*structures.atom_counts, sizes, sizes**3, sizes],
             sizes**2,
             square.pairs(structures),

@@ -33,11 +33,6 @@ class Marks:
     def signature(self, objects: Signature) -> Signature:
         return mark_signature(objects, (), self.label)
 
-    def message_rows(self, structures: Structures) -> Tensor:
-        """The Edge Transformer attends once for each triple of objects."""
-        self.signature(structures.signature)
-        return structures.element_counts**3
-
     def __call__(self, structures: Structures) -> Structures:
         return mark(structures, self.signature(structures.signature), [], [])
 
@@ -64,10 +59,10 @@ def mark(
     """
     sizes = structures.element_counts
     marked = [rows[:, :1] * n + rows[:, -1:] for rows, n in square.atoms_over_objects(structures)]
-    objects = square.diagonal(structures)
+    diagonal = square.diagonal(structures)
     return Structures.join(
         signature,
-        [*marked, objects, *senders, objects],
+        [*marked, diagonal, *senders, diagonal],
         [*structures.atom_counts, sizes, *counts, sizes],
         sizes**2,
         square.pairs(structures),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from trifold.encoders import square
 from trifold.encoders.marks import mark, mark_signature
@@ -41,10 +40,6 @@ class Oblivious:
 
     def signature(self, objects: Signature) -> Signature:
         return mark_signature(objects, (Relation(LEFT, 2), Relation(RIGHT, 2)), self.label)
-
-    def message_rows(self, structures: Structures) -> Tensor:
-        self.signature(structures.signature)
-        return 4 * structures.element_counts**3
 
     def __call__(self, structures: Structures) -> Structures:
         signature = self.signature(structures.signature)

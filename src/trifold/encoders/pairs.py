@@ -12,6 +12,7 @@ from trifold.errors import TrifoldError
 from trifold.memory import MAX_TRIPLES
 from trifold.structures import (
     READOUT,
+    TRIANGLE,
     Relation,
     Signature,
     Structures,
@@ -20,17 +21,14 @@ from trifold.structures import (
 )
 
 OBJECT = "@object"
-"""Obj: the unary relation that marks the pairs ⟨o,o⟩."""
-
-TRIANGLE = "@triangle"
-"""△: the ternary relation of compositions."""
+"""Obj: the unary relation of the pairs ⟨o,o⟩."""
 
 
 @dataclass(frozen=True)
 class Pairs:
     """S ↦ A_t(S): the input that turns an R-GNN into R-GNN[t] (the paper's section on R-GNN[t]).
 
-    A_0(S): each atom p(o₁…o_m) becomes p over the m² pairs ⟨o_i,o_j⟩, row by row; Obj(⟨o,o⟩) marks each object.
+    A_0(S): each atom p(o₁…o_m) becomes p over the m² pairs ⟨o_i,o_j⟩, row by row; Obj(⟨o,o⟩) holds of each object.
     A_t(S): A_0(S) and △(⟨o,o'⟩,⟨o',o''⟩,⟨o,o''⟩) for all ⟨o,o'⟩,⟨o',o''⟩ ∈ R_t, where R_1 holds the pairs of objects
     that share an atom, R_t = R_{t−1} ∘ R_{t−1}, and R_∞ is the transitive closure.
 
@@ -64,17 +62,10 @@ class Pairs:
             relations.append(Relation(TRIANGLE, 3))
         return Signature((*relations, Relation(READOUT, 1)))
 
-    def message_rows(self, structures: Structures) -> Tensor:
-        rows = (structures.atom_counts * structures.arities**2).sum(0) + structures.element_counts
-        if self.t > 0:
-            relation = self._relation(_Grid.of(structures))
-            rows = rows + 3 * relation.per_structure(relation.compositions)
-        return rows
-
     def __call__(self, structures: Structures) -> Structures:
         grid = _Grid.of(structures)
-        marks = grid.diagonal[:, None]
-        atoms = [*grid.atoms, marks]  # cells of the grid, (atoms, arity²)
+        diagonal = grid.diagonal[:, None]
+        atoms = [*grid.atoms, diagonal]  # cells of the grid, (atoms, arity²)
         counts = [*structures.atom_counts, structures.element_counts]
         live = grid.related
         if self.t > 0:
@@ -84,15 +75,15 @@ class Pairs:
             live[triangles[:, 2]] = True
             atoms.append(triangles)
             counts.append(relation.per_structure(relation.compositions))
-        atoms.append(marks)  # the readout
+        atoms.append(diagonal)  # the readout
         counts.append(structures.element_counts)
 
         elements = grid.relate(live)
         element_counts = elements.per_structure(torch.ones_like(elements.cells))
         starts = segment_starts(element_counts)
-        number = torch.cumsum(live, 0) - 1  # (cells,) the element that each live cell is, over all structures
+        element = torch.cumsum(live, 0) - 1  # (cells,) the one that each live cell is, over all structures
         local = [
-            number[cells] - torch.repeat_interleave(starts, count, output_size=len(cells))[:, None]
+            element[cells] - torch.repeat_interleave(starts, count, output_size=len(cells))[:, None]
             for cells, count in zip(atoms, counts, strict=True)
         ]
         pairs = torch.stack([grid.local(elements.first), grid.local(elements.second)], dim=1)
@@ -202,7 +193,7 @@ class _Related:
     row_starts: Tensor
     compositions: Tensor
 
-    def per_structure(self, numbers: Tensor) -> Tensor:
-        """(structures,) the sum over each structure of one number per pair."""
-        sums = numbers.new_zeros(self.grid.structures)
-        return sums.index_add_(0, self.grid.owners[self.first], numbers)
+    def per_structure(self, counts: Tensor) -> Tensor:
+        """(structures,) the sum over each structure of one count per pair."""
+        sums = counts.new_zeros(self.grid.structures)
+        return sums.index_add_(0, self.grid.owners[self.first], counts)

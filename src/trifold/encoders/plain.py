@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from trifold.structures import READOUT, Relation, Signature, Structures, segment_starts
 
@@ -25,9 +24,6 @@ class Plain:
 
     def signature(self, objects: Signature) -> Signature:
         return Signature((*objects.relations, Relation(READOUT, 1)))
-
-    def message_rows(self, structures: Structures) -> Tensor:
-        return structures.message_rows()
 
     def __call__(self, structures: Structures) -> Structures:
         counts = structures.element_counts

@@ -11,14 +11,14 @@ from trifold.structures import Structures, expand_segments
 
 def pairs(structures: Structures) -> Tensor:
     """(Σ n², 2) the pair of objects that each element is."""
-    number, n = _number(structures.element_counts, 2)
-    return torch.stack([number // n, number % n], dim=1).to(structures.arguments.dtype)
+    index, n = _indices(structures.element_counts, 2)
+    return torch.stack([index // n, index % n], dim=1).to(structures.arguments.dtype)
 
 
 def diagonal(structures: Structures) -> Tensor:
     """(Σ n, 1) the elements ⟨o,o⟩."""
-    number, n = _number(structures.element_counts, 1)
-    return (number * n + number)[:, None]
+    index, n = _indices(structures.element_counts, 1)
+    return (index * n + index)[:, None]
 
 
 def atoms_over_objects(structures: Structures) -> list[tuple[Tensor, Tensor]]:
@@ -43,11 +43,11 @@ def triples(structures: Structures, limit: int, label: str) -> tuple[Tensor, Ten
             f"{label} needs {count:,} triples of objects at once, more than the limit of {limit:,}",
             remedy="use the encoder pairs, smaller problems or fewer states at once, or raise max_triples",
         )
-    number, n = _number(structures.element_counts, 3)
-    return number // (n * n), number // n % n, number % n, n
+    index, n = _indices(structures.element_counts, 3)
+    return index // (n * n), index // n % n, index % n, n
 
 
-def _number(sizes: Tensor, power: int) -> tuple[Tensor, Tensor]:
-    """(Σ n^power,) each: the numbers 0 … n^power − 1 of each structure, end to end, and n."""
+def _indices(sizes: Tensor, power: int) -> tuple[Tensor, Tensor]:
+    """(Σ n^power,) each: 0 … n^power − 1 of each structure, end to end, and n."""
     lengths = sizes**power
     return expand_segments(torch.zeros_like(lengths), lengths), torch.repeat_interleave(sizes, lengths)

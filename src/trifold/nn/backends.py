@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from trifold.errors import TrifoldError
+from trifold.memory import MESSAGES_TO_VALUE, MESSAGES_TO_VALUE_ON_A_CARD
 from trifold.nn.cpu import embed_on_cpu
 from trifold.nn.cuda import attend_by_kernels, embed_by_kernels, is_within_reach, lacks_kernels, lacks_message_kernels
 from trifold.nn.edge_transformer import EdgeTransformer
@@ -19,12 +20,6 @@ from trifold.structures import DisjointUnion
 
 KERNELS = ("auto", "reference", "fused")
 """What a user may ask for: the best backend that a device has, the reference anywhere, or kernels and nothing else."""
-
-MAX_ROWS = 2**19
-"""Messages that one layer may send at once during inference: 2**19 rows of 64 floats are 128 MiB."""
-
-MAX_ROWS_ON_A_CARD = 2**22
-"""The same by kernels, for which few large chunks are faster than many small ones: 1 GiB, twice."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +41,7 @@ class Backend:
     reaches: Callable[[Any, DisjointUnion], bool] = lambda network, union: True
     gradients: bool = False
     captured: bool = False
-    max_rows: int = MAX_ROWS
+    max_rows: int = MESSAGES_TO_VALUE
 
 
 def _off_the_cpu(network: Network, device: torch.device) -> str | None:
@@ -64,7 +59,7 @@ BACKENDS: dict[type[Network], tuple[Backend, ...]] = {
             lacks_message_kernels,
             is_within_reach,
             captured=True,
-            max_rows=MAX_ROWS_ON_A_CARD,
+            max_rows=MESSAGES_TO_VALUE_ON_A_CARD,
         ),
         Backend("cpu", embed_on_cpu, _off_the_cpu),
     ),
@@ -74,7 +69,7 @@ BACKENDS: dict[type[Network], tuple[Backend, ...]] = {
             attend_by_kernels,
             lambda network, device: lacks_kernels(device),
             gradients=True,
-            max_rows=MAX_ROWS_ON_A_CARD,
+            max_rows=MESSAGES_TO_VALUE_ON_A_CARD,
         ),
     ),
 }

@@ -1,13 +1,16 @@
 """PDDL problems, their states as structures, state spaces with optimal distances: the only importer of pymimir."""
 
 from trifold.pddl.atoms import AtomTable
+from trifold.pddl.description import Literal
 from trifold.pddl.expansion import StateLimitError, UnsolvableError, expand
 from trifold.pddl.problem import Domain, Problem, State, load_domain, load_problem
+from trifold.pddl.sampling import rank_within_values
 from trifold.pddl.state_space import StateSpace
 
 __all__ = [
     "AtomTable",
     "Domain",
+    "Literal",
     "Problem",
     "State",
     "StateLimitError",
@@ -16,4 +19,5 @@ __all__ = [
     "expand",
     "load_domain",
     "load_problem",
+    "rank_within_values",
 ]

@@ -21,7 +21,7 @@ from itertools import chain, product
 from typing import NamedTuple
 
 from trifold.errors import TrifoldError
-from trifold.pddl.description import ROOT, DomainDescription, ProblemDescription
+from trifold.pddl.description import ROOT, DomainDescription, Literal, ProblemDescription
 from trifold.pddl.formulas import And, Atom, Exists, ForAll, Formula, Names, Not, Or, Variable, free_variables
 from trifold.pddl.rules import Action, Derivation, Effect
 from trifold.pddl.strata import stratify
@@ -292,10 +292,5 @@ def _either(types: Iterable[str]) -> str:
     return names[0] if len(names) == 1 else f"(either {' '.join(names)})"
 
 
-def _literal(atom: Atom, positive: bool) -> str:
-    text = f"({' '.join((atom.predicate, *atom.terms))})"
-    return text if positive else f"(not {text})"
-
-
 def _conjunction(literals: Iterable[tuple[Atom, bool]]) -> str:
-    return f"(and {' '.join(_literal(*literal) for literal in literals)})"
+    return f"(and {' '.join(str(Literal(atom.predicate, atom.terms, positive)) for atom, positive in literals)})"

@@ -13,8 +13,9 @@ from trifold.pddl.state_space import StateSpace
 def sample_states(space: StateSpace, keep: int | None, detour: int | None = None, seed: int = 0) -> StateSpace:
     """Keep ``keep`` states, as evenly over V* as they come, and the successors of each; fewer states are all kept.
 
-    With a detour, only of the states on ways from the initial state to a goal that are at most so much longer than the
-    shortest: g(s) + V*(s) ≤ V*(s₀) + detour, where g is the distance from s₀. A policy that is any good meets these.
+    With a detour, only of the states on ways from the initial state to a goal that are longer than the shortest by at
+    most the detour: g(s) + V*(s) ≤ V*(s₀) + detour, where g is the distance from s₀. A policy that is any good meets
+    these.
 
     Values with fewer states than their share are kept whole, dead ends count as one value, and the initial state is
     always kept. The sampled states come first, in their old order; the states that are there only as successors of
@@ -28,14 +29,12 @@ def sample_states(space: StateSpace, keep: int | None, detour: int | None = None
     shuffled = np.random.default_rng(seed).permutation(len(near))
     first = np.searchsorted(near, space.initial)
     shuffled = np.concatenate([[first], shuffled[shuffled != first]])
-    order = shuffled[np.argsort(value[shuffled], kind="stable")]  # by value, at random within one
-    place = np.arange(len(near)) - np.repeat(np.cumsum(counts) - counts, counts)
-    sampled = near[np.sort(order[place < np.repeat(_shares(counts, keep), counts)])]
+    sampled = near[rank_within_values(value, shuffled) < _shares(counts, keep)[value]]
 
     successors = space.targets[_rows(space.transition_offsets, sampled)]
     states = np.concatenate([sampled, np.setdiff1d(successors, sampled)])
-    number = np.full(len(space), -1, np.int64)
-    number[states] = np.arange(len(states))
+    index = np.full(len(space), -1, np.int64)
+    index[states] = np.arange(len(states))
     transitions = np.zeros(len(states), np.int64)
     transitions[: len(sampled)] = np.diff(space.transition_offsets)[sampled]
     return replace(
@@ -44,14 +43,27 @@ def sample_states(space: StateSpace, keep: int | None, detour: int | None = None
         indices=space.indices[_rows(space.offsets, states)],
         distances=space.distances[states],
         transition_offsets=_offsets(transitions),
-        targets=number[successors].astype(space.targets.dtype),
-        initial=int(number[space.initial]),
+        targets=index[successors].astype(space.targets.dtype),
+        initial=int(index[space.initial]),
         listed=len(sampled),
     )
 
 
+def rank_within_values(values: Integers, order: Integers) -> Integers:
+    """(n,) how many with the same value come before each, in this order of all.
+
+    >>> rank_within_values(np.array([7, 5, 7, 7]), np.array([3, 1, 0, 2])).tolist()
+    [1, 0, 2, 0]
+    """
+    by_value = order[np.argsort(values[order], kind="stable")]
+    _, counts = np.unique(values, return_counts=True)
+    ranks = np.empty(len(values), np.int64)
+    ranks[by_value] = np.arange(len(values)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return ranks
+
+
 def _near_plans(space: StateSpace, detour: int) -> Integers:
-    """The states on ways from the initial state, itself one, to a goal that are at most so much too long, sorted."""
+    """The states on ways from the initial state, itself one, to a goal that are not too long, sorted."""
     longest = min(int(space.distances[space.initial]) + detour, 2 * len(space))  # which no shortest way exceeds
     g = np.full(len(space), -1, np.int64)
     layer, length = np.array([space.initial]), 0

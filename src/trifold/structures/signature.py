@@ -11,6 +11,9 @@ from typing import NamedTuple
 READOUT = "@readout"
 """The unary relation of the elements that a readout sums. It is data, and sends no messages."""
 
+TRIANGLE = "@triangle"
+"""△: the ternary relation of compositions ⟨o,o'⟩, ⟨o',o''⟩, ⟨o,o''⟩ in structures over pairs of objects."""
+
 MARK = "@mark"
 """How the names of marks end: unary relations that give an element its first embedding, and send no messages."""
 

@@ -135,12 +135,6 @@ class Structures:
         senders = torch.tensor([int(relation.sends) for relation in self.signature], device=self.device)
         return (self.atom_counts * self.arities * senders.reshape(-1, 1)).sum(0)
 
-    def layer_rows(self) -> Tensor:
-        """(structures,) what a layer's memory grows with: messages or, where nothing sends, n³ triples of n² pairs."""
-        if any(relation.sends for relation in self.signature):
-            return self.message_rows()
-        return (self.element_counts.double() ** 1.5).round().long()
-
     def take(self, indices: Tensor) -> Structures:
         """The structures at these indices, in this order: the mini-batch. One gather, on the data's device."""
         indices = indices.to(self.device)

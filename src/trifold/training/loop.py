@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from trifold.data import Dataset
+from trifold.memory import MESSAGES_TO_VALIDATE
 from trifold.model import Model
 from trifold.training.run import Diverged, SeedFolder, TrainingState
 from trifold.training.sampler import BalancedSampler
@@ -27,9 +28,6 @@ SHOW_SECONDS = 0.5
 LOST = 30.0
 """A validation loss this many times the least one says that the weights are lost: one of 13 times came down by itself.
 """
-
-VALIDATION_ROWS = 2**18
-"""Messages that one layer may send at once when the validation loss is measured."""
 
 
 @dataclass(frozen=True)
@@ -214,8 +212,6 @@ def validation_sample(validation: Dataset, settings: Settings) -> Tensor:
 def validation_loss(model: Model, validation: Dataset) -> float:
     """The mean of |V* − V| over the states."""
     total = torch.zeros((), dtype=torch.float64, device=validation.targets.device)
-    rows = int(validation.structures.layer_rows().max())
-    for indices in torch.arange(len(validation)).split(max(1, VALIDATION_ROWS // max(rows, 1))):
-        structures, targets = validation.take(indices)
+    for structures, targets in validation.batches(MESSAGES_TO_VALIDATE):
         total += (model.encoded_values(structures) - targets).abs().sum()
     return float(total) / len(validation)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from trifold.structures import Relation, Signature, Structures, expand_segments
+from trifold.structures import TRIANGLE, Relation, Signature, Structures, expand_segments
 from trifold.wl.hashing import Positions
 
-COMPOSITION = "@composition"
-"""The ternary relation of all (⟨u,v⟩,⟨v,w⟩,⟨u,w⟩)."""
-
-FOLKLORE: Positions = {COMPOSITION: (2,)}
+FOLKLORE: Positions = {TRIANGLE: (2,)}
 """The receivers that make colour refinement of all compositions 2-FWL: ⟨u,w⟩ is told of each v."""
 
 
@@ -20,17 +17,17 @@ def add_compositions(structures: Structures) -> Structures:
     Without any other relation that sends, these are what an Edge Transformer attends to.
 
     >>> pair = Structures.build(Signature.of([("@readout", 1)]), [4], {"@readout": [[[0], [3]]]})
-    >>> add_compositions(pair).atoms("@composition").tolist()[:3]
+    >>> add_compositions(pair).atoms("@triangle").tolist()[:3]
     [[0, 0, 0], [0, 1, 1], [1, 2, 0]]
     """
     sizes = structures.element_counts.double().sqrt().round().long()
     if not torch.equal(sizes**2, structures.element_counts.long()):
         raise ValueError("the elements are not all pairs of objects")
     triples = sizes**3
-    number, n = expand_segments(torch.zeros_like(triples), triples), torch.repeat_interleave(sizes, triples)
-    u, v, w = number // (n * n), number // n % n, number % n
+    index, n = expand_segments(torch.zeros_like(triples), triples), torch.repeat_interleave(sizes, triples)
+    u, v, w = index // (n * n), index // n % n, index % n
     return Structures.join(
-        Signature((*structures.signature.relations, Relation(COMPOSITION, 3))),
+        Signature((*structures.signature.relations, Relation(TRIANGLE, 3))),
         [*map(structures.atoms, structures.signature.names), torch.stack([u * n + v, v * n + w, u * n + w], dim=1)],
         [*structures.atom_counts, triples],
         structures.element_counts,
