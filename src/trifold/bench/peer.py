@@ -220,7 +220,7 @@ class _Peer:
             self.errors.seek(0)
             reason = (self.errors.read().strip() or "it says nothing").splitlines()[-1]
             raise TrifoldError(f"pymimir-rgnn ended with exit status {status}: {reason}", place=str(self.python))
-        return json.loads(answer)
+        return dict(json.loads(answer))
 
     def __enter__(self) -> _Peer:
         return self

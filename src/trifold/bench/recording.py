@@ -28,7 +28,7 @@ def record_work(function: Callable[[], object]) -> Work:
 
 class _Recorder(TorchDispatchMode):
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # torch declares no types here
         self.products: Counter[tuple[int, int]] = Counter()
         self.mish = 0
 

@@ -58,7 +58,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.starts = [match.start() for match in TOKEN.finditer(text)]
-        self.tokens = [PLAIN.get(token, token) for token in TOKEN.findall(text)]
+        self.tokens: list[str] = [PLAIN.get(token, token) for token in TOKEN.findall(text)]
         self.position = 0
 
     @property

@@ -184,7 +184,8 @@ class _Batch:
         counts = self.atom_counts[r, first:last]
         local = self.arguments[self.bounds[r, first] : self.bounds[r, last]].reshape(-1, arity)
         offsets = np.repeat(self.starts[first:last] - self.starts[first], counts)
-        return np.add(local.T, offsets, order="C")
+        arguments: NDArray[np.int64] = np.add(local.T, offsets, order="C")
+        return arguments
 
 
 def _cut(structures: Structures) -> list[int]:
