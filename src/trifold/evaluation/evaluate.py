@@ -11,7 +11,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from trifold.errors import TrifoldError
 from trifold.evaluation.attempt import Attempt, attempt_each, describe
@@ -140,7 +140,7 @@ def _record(asked: dict[str, Any], about: dict[str, Any], attempt: Attempt) -> R
         "seconds": attempt.seconds,
         "seconds_per_step": attempt.seconds_per_step,
     }
-    return Record(**{field: fields[field] for field in Record.__annotations__})  # type: ignore[typeddict-item]
+    return cast(Record, {field: fields[field] for field in Record.__annotations__})
 
 
 def threads_each(workers: int) -> int:

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from trifold.evaluation.attempt import OUTCOMES
 from trifold.evaluation.planner import (
@@ -150,4 +150,4 @@ def _record(asked: dict[str, Any], result: Result) -> Record:
     failure = {"outcome": OUTCOMES.get(result.outcome, Outcome.CRASH), "message": result.message}
     answer = result.value if result.outcome == "ok" and result.value else failure | {"seconds": result.seconds}
     fields = asked | answer | {"timestamp": datetime.now(UTC).isoformat(timespec="seconds")}
-    return Record(**{field: fields[field] for field in Record.__annotations__})  # type: ignore[typeddict-item]
+    return cast(Record, {field: fields[field] for field in Record.__annotations__})

@@ -156,4 +156,4 @@ def _record(asked: dict[str, Any], result: Result) -> Reference:
     answer = result.value if result.outcome == "ok" and result.value else failure
     now = datetime.now(UTC).isoformat(timespec="seconds")
     fields = asked | answer | {"timestamp": now, "seconds": result.seconds}
-    return Reference(**{field: fields[field] for field in Reference.__annotations__})  # type: ignore[typeddict-item]
+    return cast(Reference, {field: fields[field] for field in Reference.__annotations__})
