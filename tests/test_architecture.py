@@ -48,6 +48,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"commands"},
 }
 MAY_IMPORT_ALL = {"__init__", "commands"}
+FREE = {"trifold.__version__"}
+"""A constant that stands in the package itself, and that every part may ask for."""
 
 # Parts that are bound to the standard library and these.
 ONLY_LIBRARIES: dict[str, set[str]] = {
@@ -105,7 +107,7 @@ def violations(module: str, names: set[str]) -> list[str]:
             target = rest[0] if rest else "__init__"
             if module in SCRIPTS:
                 found.append(f"{module} imports {name}: a script imports nothing of ours")
-            elif part not in MAY_IMPORT_ALL and target != part and target not in MAY_IMPORT[part]:
+            elif part not in MAY_IMPORT_ALL and name not in FREE and target not in {part, *MAY_IMPORT[part]}:
                 found.append(f"{module} imports {name}: {part} may import {sorted(MAY_IMPORT[part])}")
         elif library not in sys.stdlib_module_names:
             if library not in ONLY_LIBRARIES.get(part, {library}):

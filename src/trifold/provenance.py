@@ -13,6 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
+from trifold import __version__
+
 T = TypeVar("T")
 
 
@@ -21,7 +23,7 @@ def source_version() -> str:
     folder, digest = Path(__file__).parent, hashlib.sha256()
     for file in sorted(folder.rglob("*.py")):
         digest.update(f"\0{file.relative_to(folder).as_posix()}\0".encode() + file.read_bytes())
-    return f"{version('trifold')}+{digest.hexdigest()[:8]}"
+    return f"{__version__}+{digest.hexdigest()[:8]}"
 
 
 def processor_name() -> str:
