@@ -1,4 +1,8 @@
-"""The architecture: who may import whom, read from the imports of every module."""
+"""The architecture: who may import whom, what has a docstring and how long functions are, read from the source.
+
+What still breaks one of the rules at the end is listed in architecture_debts.txt, line by line; a line too few fails,
+and so does a line too many. The list only becomes shorter: ``python tests/test_architecture.py`` prints today's.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+DEBTS = Path(__file__).with_name("architecture_debts.txt")
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "trifold"
 
 # Part of the package → the other parts that it may import. A part is a folder or a module directly under trifold.
@@ -69,6 +74,7 @@ SCRIPTS = {"trifold.bench.peer_step"}
 
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "base", "manager"}
 MAX_LINES = 400
+MAX_FUNCTION_LINES = 60
 
 
 def imported_names(source: str, module: str, *, is_package: bool = False) -> set[str]:
@@ -122,6 +128,7 @@ def module_name(path: Path) -> str:
 
 
 MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+TREES = {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in MODULES.items()}
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -205,3 +212,120 @@ def test_modules_are_named_for_what_they_hold() -> None:
 def test_files_stay_short() -> None:
     lengths = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in MODULES.items()}
     assert {name: length for name, length in lengths.items() if length > MAX_LINES} == {}
+
+
+def reaching_imports(module: str, names: set[str]) -> list[str]:
+    """Say which imports of a module reach past the ``__init__`` of another room.
+
+    ``from trifold.room import name`` does so if its ``__init__`` gives no such name, and a module is called so.
+    """
+    found = set()
+    for name in names:
+        room = ".".join(name.split(".")[:2])
+        target = ".".join(name.split(".")[:3])
+        if module.split(".")[:2] == room.split(".") or target not in MODULES or target == room:
+            continue
+        if name != target or target.rpartition(".")[2] not in given_names(room):
+            found.add(f"{module} imports {target}")
+    return sorted(found)
+
+
+def given_names(room: str) -> set[str]:
+    """List what a room gives to others: the names that its ``__init__`` imports or defines."""
+    names: set[str] = set()
+    for node in TREES[room].body:
+        match node:
+            case ast.ImportFrom():
+                names.update(alias.asname or alias.name for alias in node.names)
+            case ast.FunctionDef() | ast.ClassDef():
+                names.add(node.name)
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                names.add(name)
+    return names
+
+
+def undocumented(module: str, tree: ast.Module | ast.ClassDef) -> list[str]:
+    """List the public functions, classes and methods without a docstring; names with an underscore are private."""
+    found = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            if not ast.get_docstring(node):
+                found.append(f"{module}.{node.name}")
+            if isinstance(node, ast.ClassDef):
+                found += undocumented(f"{module}.{node.name}", node)
+    return found
+
+
+def long_functions(module: str, tree: ast.Module) -> list[str]:
+    """List the functions that are too long from def to end, also inner ones; kernels of Triton are not counted."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return [
+        f"{module}.{node.name}"
+        for node in functions
+        if (node.end_lineno or node.lineno) - node.lineno >= MAX_FUNCTION_LINES
+        and not any("triton.jit" in ast.unparse(decorator) for decorator in node.decorator_list)
+    ]
+
+
+def broken_rules() -> list[str]:
+    """List every breach in the package, each with its rule in front, as architecture_debts.txt does."""
+    found: set[str] = set()
+    for module, tree in TREES.items():
+        path = MODULES[module]
+        names = imported_names(path.read_text(encoding="utf-8"), module, is_package=path.stem == "__init__")
+        found.update(f"reach: {line}" for line in reaching_imports(module, names))
+        found.update(f"docstring: {line}" for line in undocumented(module, tree))
+        found.update(f"length: {line}" for line in long_functions(module, tree))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("rule", ["reach", "docstring", "length"])
+def test_what_breaks_a_rule_is_listed_and_what_is_listed_breaks_it(rule: str) -> None:
+    listed = DEBTS.read_text(encoding="utf-8").splitlines() if DEBTS.exists() else []
+    found, known = ({line for line in lines if line.startswith(f"{rule}: ")} for lines in (broken_rules(), listed))
+    assert (found - known, known - found) == (set(), set()), "new ones, and ones to strike off architecture_debts.txt"
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "reaches"),
+    [
+        ("trifold.model.model", "from trifold.nn.fused import FusedRGNN", "trifold.nn.fused"),
+        ("trifold.model.model", "import trifold.nn.fused", "trifold.nn.fused"),
+        ("trifold.model.model", "from trifold.nn import fused", "trifold.nn.fused"),
+        ("trifold.model.model", "from ..nn.fused import FusedRGNN", "trifold.nn.fused"),
+        ("trifold.commands.train", "def late():\n    from trifold.nn.fused import FusedRGNN", "trifold.nn.fused"),
+        ("trifold.model.model", "from trifold.nn import RGNN\nimport trifold.errors\nfrom trifold import files", None),
+        ("trifold.nn.rgnn", "from trifold.nn.mlp import MLP\nfrom . import fused", None),
+        ("trifold.commands.evaluate", "from trifold.evaluation import evaluate", None),  # a function of that name
+    ],
+)
+def test_an_import_that_reaches_into_a_room_is_found(module: str, source: str, reaches: str | None) -> None:
+    expected = [f"{module} imports {reaches}"] if reaches else []
+    assert reaching_imports(module, imported_names(source, module)) == expected
+
+
+def test_what_lacks_a_docstring_is_found_and_what_is_private_or_inner_is_not() -> None:
+    source = """
+class A:
+    'Said.'
+    def silent(self): pass
+    def said(self):
+        'Said.'
+        def inner(): pass
+    def _private(self): pass
+class B: pass
+class _C:
+    def silent(self): pass
+def f(): pass
+"""
+    assert undocumented("m", ast.parse(source)) == ["m.A.silent", "m.B", "m.f"]
+
+
+def test_a_function_of_sixty_lines_passes_and_a_longer_one_only_as_a_kernel() -> None:
+    body = "    pass\n" * 59
+    source = f"def a():\n{body}def b():\n    pass\n{body}@triton.jit\ndef c():\n    pass\n{body}"
+    assert long_functions("m", ast.parse(source)) == ["m.b"]
+
+
+if __name__ == "__main__":
+    print("\n".join(broken_rules()))
