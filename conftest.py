@@ -44,6 +44,16 @@ def _same_signals() -> Iterator[None]:
         signal.signal(number, handler)
 
 
+@pytest.fixture(autouse=True)
+def _children_are_forks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Children of isolation are forks of the test, which need load nothing, unless it is marked ``real_children``."""
+    from fuzz.commands_in_forks import FORKS
+    from trifold.processes import isolation
+
+    if request.node.get_closest_marker("real_children") is None:
+        monkeypatch.setattr(isolation, "subprocess", FORKS)
+
+
 @pytest.fixture(scope="session")
 def example_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files that documentation speaks of: gripper/ with small problems, problem.pddl, and model.safetensors."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
+from subprocess import CompletedProcess
 
 import pytest
 
+from command_line import trifold
 from trifold.domains import write_problems
 
 SMALL = ("--dim", 8, "--layers", 2, "--batch", 2, "--seconds", 0, "--threads", 1, "--device", "cpu")
@@ -54,12 +55,8 @@ def folder(tmp_path):
     return tmp_path
 
 
-def bench(*words, code=0):
-    command = [sys.executable, "-m", "trifold", "bench", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
+def bench(*words: object, code: int = 0, real: bool = False) -> CompletedProcess[str]:
+    return trifold("bench", *words, code=code, real=real)
 
 
 def script(path, text):
@@ -90,5 +87,5 @@ def test_json_has_every_stage(folder, tmp_path):
 
 
 def test_bad_input_is_an_error():
-    done = bench("grippr", code=2)
+    done = bench("grippr", code=2, real=True)
     assert "neither a domain nor a folder" in done.stderr and done.stdout == ""

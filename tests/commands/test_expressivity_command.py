@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from subprocess import CompletedProcess
 
 import pytest
 from typer.testing import CliRunner
 
+from command_line import trifold
 from trifold import analysis
 from trifold.commands import app
 from trifold.domains import domain_text
@@ -28,12 +28,8 @@ def folder(tmp_path):
     return tmp_path
 
 
-def expressivity(*words, code=0):
-    command = [sys.executable, "-m", "trifold", "expressivity", *map(str, words), "--workers", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
+def expressivity(*words: object, code: int = 0, real: bool = False) -> CompletedProcess[str]:
+    return trifold("expressivity", *words, "--workers", "1", code=code, real=real)
 
 
 def test_too_little_memory_is_told_with_what_to_do(folder, monkeypatch):
@@ -46,7 +42,7 @@ def test_too_little_memory_is_told_with_what_to_do(folder, monkeypatch):
 
 
 def test_a_person_reads_what_is_ruled_out_and_why(folder):
-    done = expressivity(folder, "--plot", folder / "picture.png")
+    done = expressivity(folder, "--plot", folder / "picture.png", real=True)
     lines = done.stdout.splitlines()
     assert lines[0] == "blocksworld-4ops: 125 states of 1 problem, 0 dead ends"
     rows = [line.split() for line in lines]

@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
+from command_line import trifold
 from trifold.domains import write_problems
-
-
-def trifold(*words, code=0):
-    done = subprocess.run(
-        [sys.executable, "-m", "trifold", *map(str, words)], capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
 
 
 def test_a_suite_is_labelled_once_and_summed_up(tmp_path):
@@ -45,7 +35,7 @@ def test_a_detour_keeps_less_and_says_how_far_it_goes(tmp_path):
 
 def test_nothing_labelled_is_told_to_the_shell(tmp_path):
     write_problems(tmp_path, "gripper", [1, 2], 0)
-    assert "2 state limit" in trifold("label", tmp_path, "--max-states", 3, code=2).stdout
+    assert "2 state limit" in trifold("label", tmp_path, "--max-states", 3, code=2, real=True).stdout
 
 
 def test_places_without_problems_are_errors(tmp_path):

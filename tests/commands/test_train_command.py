@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ import torch
 import typer
 from typer.testing import CliRunner
 
+import command_line
 from trifold.commands import app
 from trifold.domains import write_problems
 from trifold.errors import TrifoldError
@@ -32,26 +35,19 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def trifold(tmp_path, monkeypatch):
+def trifold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., subprocess.CompletedProcess[str]]:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-
-    def call(*words, code=0):
-        command = [sys.executable, "-m", "trifold", *map(str, words)]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
-        assert done.returncode == code, done.stderr
-        assert "Traceback" not in done.stderr and "nanobind" not in done.stderr
-        return done
-
-    return call
+    return partial(command_line.trifold, cwd=tmp_path)
 
 
 def test_train_and_solve_end_to_end(folder, tmp_path, trifold):
-    done = trifold("train", folder, *TINY, "--steps", 6, "--run", "run", "--seeds", 2, "--set", "encoder=plain")
+    words = [*TINY, "--steps", 6, "--run", "run", "--seeds", 2, "--set", "encoder=plain"]
+    done = trifold("train", folder, *words, real=True)
     assert "run/model.safetensors: validation loss" in done.stdout
     assert "states of 2 problems" in done.stderr and "seed 1  step 6/6" in done.stderr
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     assert config["model"]["encoder"] == "plain" and config["settings"]["seeds"] == 2
-    solved = trifold("solve", "run/model.safetensors", next((folder / "train").iterdir()), "--quiet")
+    solved = trifold("solve", "run/model.safetensors", next((folder / "train").iterdir()), "--quiet", real=True)
     assert solved.stdout.endswith("(unit cost)\n")
 
 

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,12 +55,18 @@ def load_everything() -> None:
     gc.freeze()
 
 
-def run_in_fork(arguments: Sequence[str], folder: Path, seconds: float) -> Ended:
-    """Run a command in the folder, in a fork of this process."""
-    child = os.fork()
+def run_in_fork(arguments: Sequence[str], folder: Path, seconds: float, outputs: Path | None = None) -> Ended:
+    """Run a command in the folder, in a fork of this process; what it says goes to files in outputs, or the folder."""
+    child = fork()
     if not child:
-        _be_the_command(arguments, folder)
-    return _wait(child, folder, seconds)
+        _be_the_command(arguments, folder, outputs or folder)
+    return _wait(child, outputs or folder, seconds)
+
+
+def fork() -> int:
+    """Fork, although there may be threads: none of ours holds a lock that a command or a worker takes."""
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        return os.fork()
 
 
 def run_for_real(arguments: Sequence[str], folder: Path, seconds: float) -> Ended:
@@ -96,16 +103,18 @@ def _wait(child: int, folder: Path, seconds: float) -> Ended:
     return Ended(os.waitstatus_to_exitcode(status), output, errors, is_stopped, time.monotonic() - start)
 
 
-def _be_the_command(arguments: Sequence[str], folder: Path) -> None:
+def _be_the_command(arguments: Sequence[str], folder: Path, outputs: Path) -> None:
     """Become the command; this does not return."""
     code = 1
     try:
         os.setsid()
         os.chdir(folder)
-        os.environ.update(_environment(folder))
-        for number, name in ((0, os.devnull), (1, "stdout"), (2, "stderr")):
+        if outputs == folder:
+            os.environ.update(_environment(folder))
+        for number, name in ((0, os.devnull), (1, outputs / "stdout"), (2, outputs / "stderr")):
             os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
-        isolation.subprocess = SimpleNamespace(**vars(subprocess) | {"Popen": _forked_worker})  # type: ignore[attr-defined]
+        sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8") for number in (1, 2))  # noqa: SIM115
+        isolation.subprocess = FORKS  # type: ignore[attr-defined]
         sys.argv = ["trifold", *arguments]
         main()
         code = 0
@@ -123,7 +132,9 @@ def _forked_worker(arguments: Sequence[str], **options: Any) -> Any:
     """``subprocess.Popen`` for the children of isolation, by a fork; anything else is started as usual."""
     if "trifold.processes.worker" not in arguments:
         return subprocess.Popen(arguments, **options)
-    return ForkedWorker(arguments[arguments.index("trifold.processes.worker") + 1 :], options)
+    function, *others = arguments[arguments.index("trifold.processes.worker") + 1 :]
+    importlib.import_module(function.partition(":")[0])  # once, in this process, and not in each fork
+    return ForkedWorker([function, *others], options)
 
 
 class ForkedWorker:
@@ -133,7 +144,7 @@ class ForkedWorker:
         child_input, parent_input = os.pipe()
         parent_output, child_output = os.pipe()
         self.returncode: int | None = None
-        self.pid = os.fork()
+        self.pid = fork()
         if not self.pid:
             self._work(arguments, child_input, child_output, options)
         os.close(child_input)
@@ -174,3 +185,7 @@ class ForkedWorker:
             if found:
                 self.returncode = os.waitstatus_to_exitcode(status)
         return self.returncode
+
+
+FORKS = SimpleNamespace(**vars(subprocess) | {"Popen": _forked_worker})
+"""The module ``subprocess`` for isolation: its children are forks of this process."""
