@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import random
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -52,6 +55,28 @@ def _children_are_forks(request: pytest.FixtureRequest, monkeypatch: pytest.Monk
 
     if request.node.get_closest_marker("real_children") is None:
         monkeypatch.setattr(isolation, "subprocess", FORKS)
+
+
+@pytest.fixture(autouse=True)
+def _interpreter_looks_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Triton's interpreter looks for what to patch at each inner call, a third of its time; here it knows."""
+    if interpreter := sys.modules.get("triton.runtime.interpreter"):
+        monkeypatch.setattr(interpreter, "_patch_builtin", _patch_builtin)
+
+
+def _patch_builtin(package: Any, builder: Any, scope: Any) -> None:
+    """What Triton's function of this name does."""
+    interpreter = sys.modules["triton.runtime.interpreter"]
+    is_builtin = interpreter.tl.core.is_builtin
+    if package not in _BUILTINS:
+        _BUILTINS[package] = [name for name, member in inspect.getmembers(package) if is_builtin(member)]
+    for name in _BUILTINS[package]:
+        if not is_builtin(member := getattr(package, name)):
+            return  # all of them have been patched
+        interpreter._patch_attr(package, name, member, builder, scope)
+
+
+_BUILTINS: dict[Any, list[str]] = {}
 
 
 @pytest.fixture(scope="session")
