@@ -143,7 +143,8 @@ class CapturedStep:
         elements, owners = self.found[READOUT]
         batch = len(self.chosen)
         sums = f.new_zeros((batch + 1, f.shape[1])).index_add(0, owners, f[elements])[:batch]  # the last is unused
-        return self.network.readout.mlp(sums).squeeze(1)
+        values: Tensor = self.network.readout.mlp(sums).squeeze(1)
+        return values
 
     def _optimize(self, optimizer: Any) -> None:
         """Clip the gradient and let Adam step, but not where the gradient is not finite."""

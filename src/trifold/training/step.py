@@ -81,7 +81,7 @@ class TrainingStep:
     def _step(self, indices: Tensor) -> Tensor:
         """The step as one writes it in PyTorch."""
         structures, targets = self.data.take(indices)
-        loss = (self.network(structures, self.backend) - targets).abs().mean()
+        loss: Tensor = (self.network(structures, self.backend) - targets).abs().mean()
         self.optimizer.zero_grad()
         loss.backward()
         if self.clip is not None:
