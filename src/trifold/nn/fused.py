@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -130,43 +130,74 @@ class FusedRGNN(torch.nn.Module):
             return _Fused.apply(self, layout, torch.is_grad_enabled(), initial, *packed, *own)
 
 
+class Weights(NamedTuple):
+    """The weights of a layer: of all message MLPs, packed end to end, and of the update's MLP."""
+
+    inner: Tensor
+    inner_bias: Tensor
+    outer: Tensor
+    outer_bias: Tensor
+    change_inner: Tensor
+    change_inner_bias: Tensor
+    change_outer: Tensor
+    change_outer_bias: Tensor
+
+
+class Kept(NamedTuple):
+    """What the forward pass keeps of each layer for the backward pass.
+
+    tables                (layers + 1, 2, elements, dim) the embeddings, and what was received
+    hidden, slopes        (layers, rows, dim) of the message MLPs: Mish and its derivative
+    shares                (layers, rows, dim) of each message in the smooth maximum
+    change_hidden, …      (layers, elements, 2 dim) of the update's MLP
+    """
+
+    tables: Tensor
+    hidden: Tensor
+    slopes: Tensor
+    shares: Tensor
+    change_hidden: Tensor
+    change_slopes: Tensor
+
+
 class _Fused(Function):
     """All layers forward, keeping what the backward pass needs; all layers backward; then all weights at once."""
 
     @staticmethod
     def forward(
-        context: Any, fused: FusedRGNN, layout: Layout, keep: bool, initial: Tensor | None, *weights: Tensor
+        context: Any, fused: FusedRGNN, layout: Layout, keep: bool, initial: Tensor | None, *given: Tensor
     ) -> Tensor:
         from trifold.nn import kernels, triangles
 
         dtype = torch.float16 if fused.precision == "fp16" else torch.float32
-        w1, b1, w2, b2, u1, c1, u2, c2 = (w.to(dtype) if n % 2 == 0 else w for n, w in enumerate(weights))
+        weights = Weights(*(weight.to(dtype) if n % 2 == 0 else weight for n, weight in enumerate(given)))
         network, elements, rows = fused.network, fused.capacity.elements, fused.capacity.rows
-        dim, layers, sharpness = network.dim, network.layers, network.sharpness
-        kept = layers if keep else min(layers, 1)  # without gradients every layer writes over the last one
+        dim, layers = network.dim, network.layers
+        levels = layers if keep else min(layers, 1)  # without gradients every layer writes over the last one
 
         def made(*shape: int, like: torch.dtype = dtype) -> Tensor:
-            return torch.empty(shape, dtype=like, device=b1.device)
+            return torch.empty(shape, dtype=like, device=given[0].device)
 
         f = torch.zeros_like(made(elements, dim, like=torch.float32)) if initial is None else initial.clone()
-        tables = torch.zeros_like(made(kept + 1, 2, elements, dim))  # f and what was received, of each layer
-        tables[0, 0] = f
-        hidden, change_hidden = made(kept, rows, dim), made(kept, elements, 2 * dim)
+        hidden, change_hidden = made(levels, rows, dim), made(levels, elements, 2 * dim)
         slopes, shares, change_slopes = (  # which only a backward pass needs
             (torch.empty_like(hidden), torch.empty_like(hidden), torch.empty_like(change_hidden))
             if keep
             else (hidden, hidden, change_hidden)
         )
+        tables = torch.zeros_like(made(levels + 1, 2, elements, dim))
+        tables[0, 0] = f
+        kept = Kept(tables, hidden, slopes, shares, change_hidden, change_slopes)
         messages = made(rows, dim, like=torch.float32)
-        tiles, used, hoisted = fused.tiles, layout.counts[-1:], fused.hoisted(w1, b1, w2, b2)
+        tiles, hoisted = fused.tiles, fused.hoisted(*weights[:4])
         sizes = {"K": dim, "BLOCK": BLOCK, "PRECISION": fused.precision, "KEEP": keep}
         for layer in range(layers):
             at = layer if keep else 0
             table, received, after = tables[at, 0], tables[at, 1], tables[at + 1 if keep else 0, 0]
             if len(tiles):
                 for source, rows_of, weight, bias, out, inner in (
-                    (table, layout.gather, w1, b1, hidden[at], True),
-                    (hidden[at], layout.place, w2, b2, messages, False),
+                    (table, layout.gather, weights.inner, weights.inner_bias, hidden[at], True),
+                    (hidden[at], layout.place, weights.outer, weights.outer_bias, messages, False),
                 ):
                     kernels.linear[(len(tiles),)](
                         tiles, layout.counts, source, rows_of, weight, bias, out, slopes[at],
@@ -179,108 +210,143 @@ class _Fused(Function):
                     hoisted.first_row, **sizes, num_stages=1,
                 )  # fmt: skip
             kernels.smooth_max[(elements,)](
-                layout.starts, messages, received, shares[at], sharpness,
+                layout.starts, messages, received, shares[at], network.sharpness,
                 K=dim, SEGMENT=SEGMENT, SEGMENTS=fused.capacity.segments, KEEP=keep, num_warps=1,
             )  # fmt: skip
             kernels.update[(elements // BLOCK,)](
-                used, f, table, received, u1, c1, u2, c2, change_hidden[at], change_slopes[at], f, after, **sizes
-            )
+                layout.counts[-1:], f, table, received, *weights[4:], change_hidden[at], change_slopes[at], f, after,
+                **sizes,
+            )  # fmt: skip
         context.fused, context.layout = fused, layout
-        context.save_for_backward(
-            w1, b1, w2, b2, u1, c1, u2, c2, tables, hidden, slopes, shares, change_hidden, change_slopes
-        )
+        context.save_for_backward(*weights, *kept)
         return f
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        from trifold.nn import kernels, triangles
+        saved, count = context.saved_tensors, len(Weights._fields)
+        run = _Backward(context.fused, context.layout, Weights(*saved[:count]), Kept(*saved[count:]), gradient)
+        for layer in reversed(range(run.layers)):
+            run.go_through(layer)
+        return (None, None, None, run.d_f if context.needs_input_grad[3] else None, *run.weight_gradients())
 
-        fused, layout = context.fused, context.layout
-        w1, b1, w2, b2, u1, c1, u2, c2, tables, hidden, slopes, shares, change_hidden, change_slopes = (
-            context.saved_tensors
+
+Scaled = tuple[Tensor, Tensor]
+"""Gradients in the precision of the products, and the scale of each tile of them."""
+
+
+class _Backward:
+    """The backward pass: d_f is the gradient of the embeddings after the layer that comes next, from last to first."""
+
+    def __init__(self, fused: FusedRGNN, layout: Layout, weights: Weights, kept: Kept, gradient: Tensor) -> None:
+        self.fused, self.layout, self.weights, self.kept = fused, layout, weights, kept
+        self.layers, self.dim = fused.network.layers, fused.network.dim
+        self.elements, self.segments = fused.capacity.elements, fused.capacity.segments
+        self.sizes = {"K": self.dim, "BLOCK": BLOCK, "PRECISION": fused.precision}
+        self.hoisted = fused.hoisted(*weights[:4])
+        self.d_f = gradient.contiguous().clone()
+        self.base, self.d_received = torch.zeros_like(self.d_f), torch.zeros_like(self.d_f)
+        self.d_rows = torch.empty(kept.hidden.shape[1:], device=gradient.device)
+        self.d_messages, self.d_hidden = self._room(kept.hidden), self._room(kept.hidden)
+        self.d_change, self.d_after = self._room(kept.change_hidden), self._room(kept.tables[:-1, 0])
+        if self.hoisted:
+            self.sums = torch.empty((self.elements, 9, self.dim), device=gradient.device)
+            self.d_projected = self._room(kept.hidden.new_empty((self.layers, self.elements, 9, self.dim)))
+
+    def _room(self, like: Tensor) -> Scaled:
+        """Room for the gradients of all layers, and for the scales of their tiles."""
+        if not self.layers:
+            return torch.empty_like(like), like
+        return torch.empty_like(like), torch.empty(
+            (self.layers, like[0].numel() // (BLOCK * self.dim)), device=like.device
         )
-        network, elements, segments = fused.network, fused.capacity.elements, fused.capacity.segments
-        dim, layers = network.dim, network.layers
-        sizes = {"K": dim, "BLOCK": BLOCK, "PRECISION": fused.precision}
 
-        def scaled(like: Tensor) -> tuple[Tensor, Tensor]:
-            """Room for gradients, and for the scales of their tiles."""
-            scales = torch.empty((layers, like[0].numel() // (BLOCK * dim)), device=like.device) if layers else like
-            return torch.empty_like(like), scales
+    def go_through(self, layer: int) -> None:
+        """Take the gradient through a layer, and keep what the weights' gradients are made of."""
+        from trifold.nn import kernels
 
-        d_messages, d_hidden, d_change = scaled(hidden), scaled(hidden), scaled(change_hidden)
-        d_f = gradient.contiguous().clone()
-        d_after = scaled(tables[:-1, 0])
-        d_rows = torch.empty(hidden.shape[1:], device=gradient.device)
-        base, d_received = torch.zeros_like(d_f), torch.zeros_like(d_f)
-        tiles, used, hoisted = fused.tiles, layout.counts[-1:], fused.hoisted(w1, b1, w2, b2)
-        if hoisted:
-            sums = torch.empty((elements, 9, dim), device=gradient.device)
-            d_projected = scaled(hidden.new_empty((layers, elements, 9, dim)))
-        for layer in reversed(range(layers)):
-            kernels.update_backward[(elements // BLOCK,)](
-                used, d_f, change_slopes[layer], u1, u2, d_after[0][layer], d_after[1][layer],
-                d_change[0][layer], d_change[1][layer], base, d_received, **sizes,
+        kernels.update_backward[(self.elements // BLOCK,)](
+            self.layout.counts[-1:], self.d_f, self.kept.change_slopes[layer], self.weights.change_inner,
+            self.weights.change_outer, *_at(self.d_after, layer), *_at(self.d_change, layer), self.base,
+            self.d_received, **self.sizes,
+        )  # fmt: skip
+        self._go_through_messages(layer)
+        kernels.segment_sum[(self.elements,)](
+            self.layout.starts, self.d_rows, self.base, self.d_f,
+            K=self.dim, SEGMENT=SEGMENT, SEGMENTS=self.segments, num_warps=1,
+        )  # fmt: skip
+        if self.hoisted:
+            self._go_through_triangles(layer, self.hoisted)
+
+    def _go_through_messages(self, layer: int) -> None:
+        from trifold.nn import kernels
+
+        tiles, layout, slopes = self.fused.tiles, self.layout, self.kept.slopes[layer]
+        d_messages, d_hidden = _at(self.d_messages, layer), _at(self.d_hidden, layer)
+        if not len(tiles):
+            return
+        kernels.message_backward[(len(tiles),)](
+            tiles, layout.counts, layout.gather, layout.place, self.kept.shares[layer], self.d_received, *d_messages,
+            K=self.dim, BLOCK=BLOCK, TILE=kernels.TILE,
+        )  # fmt: skip
+        for d_out, weight, d_in, inner in (
+            (d_messages, self.weights.outer, d_hidden, False),
+            (d_hidden, self.weights.inner, (self.d_rows, self.d_rows), True),
+        ):
+            kernels.linear_backward[(len(tiles),)](
+                tiles, layout.counts, *d_out, weight, slopes, layout.place, *d_in,
+                **self.sizes, TILE=kernels.TILE, INNER=inner,
             )  # fmt: skip
-            message_gradient = d_messages[0][layer], d_messages[1][layer]
-            hidden_gradient = d_hidden[0][layer], d_hidden[1][layer]
-            if len(tiles):
-                kernels.message_backward[(len(tiles),)](
-                    tiles, layout.counts, layout.gather, layout.place, shares[layer], d_received, *message_gradient,
-                    K=dim, BLOCK=BLOCK, TILE=kernels.TILE,
-                )  # fmt: skip
-                for d_out, weight, d_in, inner in (
-                    (message_gradient, w2, hidden_gradient, False),
-                    (hidden_gradient, w1, (d_rows, d_rows), True),
-                ):
-                    kernels.linear_backward[(len(tiles),)](
-                        tiles, layout.counts, *d_out, weight, slopes[layer], layout.place, *d_in,
-                        **sizes, TILE=kernels.TILE, INNER=inner,
-                    )  # fmt: skip
-            kernels.segment_sum[(elements,)](
-                layout.starts, d_rows, base, d_f, K=dim, SEGMENT=SEGMENT, SEGMENTS=segments, num_warps=1
-            )
-            if hoisted:
-                triangles.backward[(hoisted.tiles,)](
-                    layout.counts[hoisted.relation :], layout.gather, layout.place, shares[layer], d_received,
-                    slopes[layer], hoisted.outer, *message_gradient, *hidden_gradient, hoisted.first_row,
-                    **sizes, num_stages=1,
-                )  # fmt: skip
-                triangles.position_sum[(elements, 3)](
-                    layout.starts, layout.order, *hidden_gradient, sums, hoisted.first_row,
-                    K=dim, BLOCK=BLOCK, SEGMENT=SEGMENT, SEGMENTS=segments, num_warps=1,
-                )  # fmt: skip
-                triangles.project_backward[(elements // BLOCK,)](
-                    used, sums, hoisted.inner, d_f, d_projected[0][layer], d_projected[1][layer], **sizes
-                )
 
-        def weigh(
-            like: tuple[Tensor, Tensor], *products: tuple[Tensor, tuple[Tensor, Tensor], Tensor, Tensor | None]
-        ) -> tuple[Tensor, Tensor]:
-            """The gradients of weights and biases, part by part, added up.
+    def _go_through_triangles(self, layer: int, hoisted: Hoisted) -> None:
+        from trifold.nn import triangles
 
-            Of each product: its blocks, the gradients with their scales, the inputs, and their rows if not in order.
-            """
-            found = [torch.zeros((PARTS, tensor.numel()), device=tensor.device) for tensor in like]
-            for blocks, d_out, inputs, rows_of in products:
-                if len(blocks) and layers:
-                    kernels.weight_gradient[(len(blocks), PARTS)](
-                        blocks, layout.counts, *d_out, inputs, layout.gather if rows_of is None else rows_of, *found,
-                        layers, *(tensor.stride(0) for tensor in (*d_out, inputs, *found)),
-                        **sizes, WEIGHTS=kernels.WEIGHTS, INNER=rows_of is not None, num_stages=2,
-                    )  # fmt: skip
-            return found[0].sum(0).view(like[0].shape), found[1].sum(0)
-
-        arguments: list[Any] = [(fused.inner, d_hidden, tables, layout.gather)]
-        if hoisted:
-            arguments.append((fused.projections, d_projected, tables, None))
-        return (
-            None,
-            None,
-            None,
-            d_f if context.needs_input_grad[3] else None,
-            *weigh((w1, b1), *arguments),
-            *weigh((w2, b2), (fused.outer, d_messages, hidden, None)),
-            *weigh((u1, c1), (fused.change_inner, d_change, tables, fused.pairs)),
-            *weigh((u2, c2), (fused.change_outer, d_after, change_hidden, None)),
+        layout, d_hidden = self.layout, _at(self.d_hidden, layer)
+        triangles.backward[(hoisted.tiles,)](
+            layout.counts[hoisted.relation :], layout.gather, layout.place, self.kept.shares[layer], self.d_received,
+            self.kept.slopes[layer], hoisted.outer, *_at(self.d_messages, layer), *d_hidden, hoisted.first_row,
+            **self.sizes, num_stages=1,
+        )  # fmt: skip
+        triangles.position_sum[(self.elements, 3)](
+            layout.starts, layout.order, *d_hidden, self.sums, hoisted.first_row,
+            K=self.dim, BLOCK=BLOCK, SEGMENT=SEGMENT, SEGMENTS=self.segments, num_warps=1,
+        )  # fmt: skip
+        triangles.project_backward[(self.elements // BLOCK,)](
+            layout.counts[-1:], self.sums, hoisted.inner, self.d_f, *_at(self.d_projected, layer), **self.sizes
         )
+
+    def weight_gradients(self) -> tuple[Tensor, ...]:
+        """The gradients of ``Weights``, in their order, from what all layers have kept."""
+        fused, kept, weights = self.fused, self.kept, self.weights
+        inner: list[Product] = [(fused.inner, self.d_hidden, kept.tables, self.layout.gather)]
+        if self.hoisted:
+            inner.append((fused.projections, self.d_projected, kept.tables, None))
+        return (
+            *self._weigh(weights[0:2], *inner),
+            *self._weigh(weights[2:4], (fused.outer, self.d_messages, kept.hidden, None)),
+            *self._weigh(weights[4:6], (fused.change_inner, self.d_change, kept.tables, fused.pairs)),
+            *self._weigh(weights[6:8], (fused.change_outer, self.d_after, kept.change_hidden, None)),
+        )
+
+    def _weigh(self, like: tuple[Tensor, ...], *products: Product) -> tuple[Tensor, Tensor]:
+        """The gradients of a weight and its bias, part by part, added up."""
+        from trifold.nn import kernels
+
+        layout = self.layout
+        weight, bias = (torch.zeros((PARTS, tensor.numel()), device=tensor.device) for tensor in like)
+        for blocks, d_out, inputs, rows_of in products:
+            if len(blocks) and self.layers:
+                kernels.weight_gradient[(len(blocks), PARTS)](
+                    blocks, layout.counts, *d_out, inputs, layout.gather if rows_of is None else rows_of, weight, bias,
+                    self.layers, *(tensor.stride(0) for tensor in (*d_out, inputs, weight, bias)),
+                    **self.sizes, WEIGHTS=kernels.WEIGHTS, INNER=rows_of is not None, num_stages=2,
+                )  # fmt: skip
+        return weight.sum(0).view(like[0].shape), bias.sum(0)
+
+
+Product = tuple[Tensor, Scaled, Tensor, Tensor | None]
+"""The blocks of a product, the gradients of its results, its inputs, and the rows of these where not in order."""
+
+
+def _at(gradients: Scaled, layer: int) -> Scaled:
+    """Those of one layer."""
+    return gradients[0][layer], gradients[1][layer]
