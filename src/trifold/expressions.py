@@ -34,6 +34,7 @@ class Expression(NamedTuple):
 
     @property
     def is_list(self) -> bool:
+        """Whether it is a list in parentheses, and no word."""
         return not self.word
 
     @property

@@ -20,10 +20,10 @@ MOST_BYTES = 64 * 2**20
 """A larger file is not read whole unless it may be larger: a PDDL text of this size has millions of atoms."""
 
 MOST_DATA_BYTES = 2**32
-"""So large may models and files of records be."""
+"""The same for models and files of records."""
 
 LEFTOVER = ".trifold-*.part"
-"""What is being written, or written to, until its process ends. Who makes one holds a lock on it."""
+"""Files and folders that are being written to, until their process ends, which holds a lock on each."""
 
 IRREGULAR = "this is not a regular file"
 
@@ -106,7 +106,7 @@ def write_whole(path: Path, content: bytes) -> None:
     try:
         if path.exists() and not path.is_file():
             with open(path, "wb", opener=_open_at_once) as file:
-                os.set_blocking(file.fileno(), True)  # who reads it may be slow, but must be there
+                os.set_blocking(file.fileno(), True)  # a reader may be slow, but must be there
                 file.write(content)
             return
         goal = Path(os.path.realpath(path))  # what a link points to is replaced, and not the link
@@ -131,10 +131,10 @@ def make_folder(folder: Path) -> None:
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
     """A folder that is gone afterwards. If this process is killed, the next one that makes such a folder removes it."""
-    place = Path(tempfile.gettempdir())
-    sweep(place)
+    parent = Path(tempfile.gettempdir())
+    sweep(parent)
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=".trifold-", suffix=".part", dir=place))
+        folder = Path(tempfile.mkdtemp(prefix=".trifold-", suffix=".part", dir=parent))
         lock = os.open(folder, os.O_RDONLY)
         if _hold(lock, folder):
             break
@@ -150,7 +150,8 @@ def temporary_folder() -> Iterator[Path]:
 def in_turn(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
     """Hold a file for one process at a time. A missing file is made, and is removed if it is left empty.
 
-    ``on_wait`` is called before this one waits for another. If it raises an error, this one does not wait.
+    ``on_wait`` is called before this one waits for another. If it raises an error, this one does not wait. The lock is
+    on the file itself, so a killed process leaves nothing behind; filelock would keep another file beside each.
     """
     try:
         lock = _open_and_hold(path, on_wait)
@@ -233,5 +234,5 @@ def _hold(lock: int, path: Path, on_wait: Callable[[], None] | None = None) -> b
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open without waiting: a pipe would wait for who is at its other end."""
+    """Open without waiting: a pipe would wait for its other end to be opened."""
     return os.open(path, flags | os.O_NONBLOCK)

@@ -30,7 +30,7 @@ MAX_RANK = 8
 
 
 class Entry(NamedTuple):
-    """The type and shape of a tensor, and the place of its first byte among those of all tensors."""
+    """The type and shape of a tensor, and the position of its first byte among those of all tensors."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -38,10 +38,12 @@ class Entry(NamedTuple):
 
     @property
     def numbers(self) -> int:
+        """How many numbers the tensor has."""
         return math.prod(self.shape)
 
     @property
     def stop(self) -> int:
+        """The byte after its last."""
         return self.start + self.numbers * WIDTHS[self.dtype]
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from trifold.encoders import Encoder, encode_all, encode_chunks, layer_rows
 from trifold.errors import TrifoldError
 from trifold.memory import ENCODED_GIB, ENCODED_SHARE_OF_A_CARD
-from trifold.pddl.state_space import StateSpace
+from trifold.pddl import StateSpace
 from trifold.structures import MARK, Structures, concatenate
 
 DEAD_ENDS = ("keep", "drop")
@@ -53,42 +53,18 @@ class Dataset:
         called with how many of the states are encoded.
         """
         max_gib = room(torch.device(device)) if max_gib is None else max_gib
-        parts, targets = [], []
-        for space in spaces:
-            distances = torch.from_numpy(space.distances).to(torch.float32)
-            kept = torch.ones(len(distances), dtype=torch.bool) if dead_end_target is not None else distances >= 0
-            distances[distances < 0] = dead_end_target or 0.0
-            structures = space.structures()
-            parts.append(structures if kept.all() else structures.take(torch.nonzero(kept).reshape(-1)))
-            targets.append(distances[kept])
-        if not parts or not sum(len(part) for part in parts):
-            raise TrifoldError("there are no labelled states", remedy="add problems that can be solved and expanded")
-        plain = concatenate(parts).to(device)  # encoded where it is used
-
-        resident: list[Structures] = []
-        encoded, size = 0, 0
-        names = encoder.signature(plain.signature).names
-        met = torch.zeros(len(names), dtype=torch.int64, device=plain.device)  # atoms of each relation
-        for chunk in encode_chunks(encoder, plain) if max_gib else ():
-            # Which pair an element is matters to a reader, not to a network.
-            resident.append(replace(chunk, pairs=None))
-            met += chunk.atom_counts.sum(1)
-            encoded, size = encoded + len(chunk), size + resident[-1].nbytes
-            if on_progress is not None:
-                on_progress(encoded, len(plain))
-            if size > max_gib * 2**30:
-                break
-        fits = encoded == len(plain) and size <= max_gib * 2**30
-        counts = met.tolist()
-        if not fits:  # of the state's own relations all atoms count, of what the encoder adds those that were met
+        plain, targets = _gather(spaces, dead_end_target)
+        plain = plain.to(device)  # encoded where it is used
+        resident, counts = _encode_within(max_gib, encoder, plain, on_progress)
+        if resident is None:  # a state's own relations count whole, and what the encoder adds as far as it was met
             own = dict(zip(plain.signature.names, plain.atom_counts.sum(1).tolist(), strict=True))
-            counts = [max(own.get(name.removesuffix(MARK), 0), n) for name, n in zip(names, counts, strict=True)]
+            counts = {name: max(own.get(name.removesuffix(MARK), 0), count) for name, count in counts.items()}
         return cls(
-            concatenate(resident) if fits else plain,
-            None if fits else encoder,
-            torch.cat(targets).to(device),
+            plain if resident is None else resident,
+            encoder if resident is None else None,
+            targets.to(device),
             torch.ones(len(plain), dtype=torch.int64, device=device),
-            dict(zip(names, counts, strict=True)),
+            counts,
         )
 
     def __len__(self) -> int:
@@ -113,9 +89,45 @@ class Dataset:
         return replace(self, structures=chosen, encoder=None, targets=targets, weights=weights)
 
     def keep(self, indices: Tensor, weights: Tensor) -> Dataset:
-        """These states alone, each of which stands for so many."""
+        """These states alone, each of which stands for as many as its weight says."""
         indices, weights = indices.to(self.targets.device), weights.to(self.targets.device)
         return replace(self, structures=self.structures.take(indices), targets=self.targets[indices], weights=weights)
+
+
+def _gather(spaces: Sequence[StateSpace], dead_end_target: float | None) -> tuple[Structures, Tensor]:
+    """The plain structures of all states that are kept, and their targets."""
+    parts, targets = [], []
+    for space in spaces:
+        distances = torch.from_numpy(space.distances).to(torch.float32)
+        kept = torch.ones(len(distances), dtype=torch.bool) if dead_end_target is not None else distances >= 0
+        distances[distances < 0] = dead_end_target or 0.0
+        structures = space.structures()
+        parts.append(structures if kept.all() else structures.take(torch.nonzero(kept).reshape(-1)))
+        targets.append(distances[kept])
+    if not sum(map(len, parts)):
+        raise TrifoldError("there are no labelled states", remedy="add problems that can be solved and expanded")
+    return concatenate(parts), torch.cat(targets)
+
+
+def _encode_within(
+    max_gib: float, encoder: Encoder, plain: Structures, on_progress: Callable[[int, int], None] | None
+) -> tuple[Structures | None, dict[str, int]]:
+    """The encoded structures, or None if they take more memory, and how many atoms of each relation were met."""
+    names = encoder.signature(plain.signature).names
+    met = torch.zeros(len(names), dtype=torch.int64, device=plain.device)
+    resident: list[Structures] = []
+    encoded, size = 0, 0
+    for chunk in encode_chunks(encoder, plain) if max_gib else ():
+        # Which pair an element is matters to a reader, not to a network.
+        resident.append(replace(chunk, pairs=None))
+        met += chunk.atom_counts.sum(1)
+        encoded, size = encoded + len(chunk), size + resident[-1].nbytes
+        if on_progress is not None:
+            on_progress(encoded, len(plain))
+        if size > max_gib * 2**30:
+            break
+    fits = encoded == len(plain) and size <= max_gib * 2**30
+    return concatenate(resident) if fits else None, dict(zip(names, met.tolist(), strict=True))
 
 
 def room(device: torch.device) -> float:

@@ -20,8 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trifold.encoders import Plain
-from trifold.pddl.atoms import Integers
-from trifold.pddl.state_space import StateSpace
+from trifold.pddl import Integers, StateSpace
 from trifold.structures import Structures, concatenate
 from trifold.wl import digest, number_classes
 

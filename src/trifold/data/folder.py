@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trifold.errors import TrifoldError
-from trifold.pddl.folder import DOMAIN, problem_files
+from trifold.pddl import DOMAIN, problem_files
 
 
 @dataclass(frozen=True)

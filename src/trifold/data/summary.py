@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trifold.data.labels import Labelled
 from trifold.errors import TrifoldError
-from trifold.pddl.folder import DOMAIN, problem_files
+from trifold.pddl import DOMAIN, problem_files
 
 SPLITS = ("train", "validation")
 """The folders that are labelled. Test problems are too large for it, and not for learning."""
@@ -52,19 +52,19 @@ def summarise_labels(folder: str, labelled: Sequence[Labelled]) -> Summary:
     )
 
 
-def find_splits(place: Path) -> list[tuple[str, Path, list[Path]]]:
+def find_splits(folder: Path) -> list[tuple[str, Path, list[Path]]]:
     """(name, domain, problems) of each folder of problems: of a folder with a domain.pddl, or of a suite of such."""
-    roots = [place] if (place / DOMAIN).is_file() else sorted(path.parent for path in place.glob(f"*/{DOMAIN}"))
+    roots = [folder] if (folder / DOMAIN).is_file() else sorted(path.parent for path in folder.glob(f"*/{DOMAIN}"))
     if not roots:
         raise TrifoldError(
-            f"there is no {DOMAIN} here, nor one folder down", place=str(place), remedy="give a folder of problems"
+            f"there is no {DOMAIN} here, nor one folder down", place=str(folder), remedy="give a folder of problems"
         )
     found = []
     for root in roots:
         splits = [split for split in SPLITS if (root / split).is_dir()]
-        for name, folder in [(f"{root.name}/{split}", root / split) for split in splits] or [(root.name, root)]:
-            if problems := problem_files(folder):
+        for name, part in [(f"{root.name}/{split}", root / split) for split in splits] or [(root.name, root)]:
+            if problems := problem_files(part):
                 found.append((name, root / DOMAIN, problems))
     if not found:
-        raise TrifoldError("there are no problems to label", place=str(place), remedy="put *.pddl files in train/")
+        raise TrifoldError("there are no problems to label", place=str(folder), remedy="put *.pddl files in train/")
     return found

@@ -70,8 +70,8 @@ def certificate(structure: Structure) -> str:
         around: dict[str, list[tuple[str, int, tuple[int, ...]]]] = {name: [] for name in colours}
         for relation, arguments in atoms:
             row = tuple([colours[name] for name in arguments])
-            for place, name in enumerate(arguments):
-                around[name].append((relation, place, row))
+            for position, name in enumerate(arguments):
+                around[name].append((relation, position, row))
         signatures = {name: (colours[name], tuple(sorted(around[name]))) for name in colours}
         ranks = {signature: rank for rank, signature in enumerate(sorted(set(signatures.values())))}
         colours = {name: ranks[signature] for name, signature in signatures.items()}

@@ -30,9 +30,11 @@ class Compositions:
 
     @property
     def label(self) -> str:
+        """The architecture that reads what this makes."""
         return "R-GNN₂"
 
     def signature(self, objects: Signature) -> Signature:
+        """The signature of the encoded structures."""
         return Pairs(t=1).signature(objects)
 
     def __call__(self, structures: Structures) -> Structures:

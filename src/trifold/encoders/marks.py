@@ -28,9 +28,11 @@ class Marks:
 
     @property
     def label(self) -> str:
+        """The architecture that reads what this makes."""
         return "ET"
 
     def signature(self, objects: Signature) -> Signature:
+        """The signature of the encoded structures."""
         return mark_signature(objects, (), self.label)
 
     def __call__(self, structures: Structures) -> Structures:

@@ -36,9 +36,11 @@ class Oblivious:
 
     @property
     def label(self) -> str:
+        """The architecture that reads what this makes."""
         return "2-GNN"
 
     def signature(self, objects: Signature) -> Signature:
+        """The signature of the encoded structures."""
         return mark_signature(objects, (Relation(LEFT, 2), Relation(RIGHT, 2)), self.label)
 
     def __call__(self, structures: Structures) -> Structures:

@@ -53,9 +53,11 @@ class Pairs:
 
     @property
     def label(self) -> str:
+        """The architecture that reads what this makes."""
         return f"R-GNN[{'∞' if self.t == math.inf else int(self.t)}]"
 
     def signature(self, objects: Signature) -> Signature:
+        """The signature of the encoded structures."""
         relations = [Relation(name, arity * arity) for name, arity in objects]
         relations.append(Relation(OBJECT, 1))
         if self.t > 0:

@@ -20,9 +20,11 @@ class Plain:
 
     @property
     def label(self) -> str:
+        """The architecture that reads what this makes."""
         return "R-GNN"
 
     def signature(self, objects: Signature) -> Signature:
+        """The signature of the encoded structures."""
         return Signature((*objects.relations, Relation(READOUT, 1)))
 
     def __call__(self, structures: Structures) -> Structures:

@@ -82,6 +82,7 @@ class Negation(Formula):
 
     @property
     def parts(self) -> tuple[Formula, ...]:
+        """The atom."""
         return (self.atom,)
 
 
@@ -97,6 +98,7 @@ class Chain(Formula):
 
     @property
     def parts(self) -> tuple[Formula, ...]:
+        """The operands."""
         return self.operands
 
 
@@ -117,6 +119,7 @@ class Join(Formula):
 
     @property
     def parts(self) -> tuple[Formula, ...]:
+        """Both sides."""
         return self.left, self.right
 
 
@@ -169,8 +172,8 @@ def _pieces(formula: Formula, first: str, second: str, third: str) -> Iterator[s
             yield "¬"
             yield from _pieces(atom, first, second, third)
         case Conjunction(operands) | Disjunction(operands):
-            for number, operand in enumerate(operands):
-                if number:
+            for index, operand in enumerate(operands):
+                if index:
                     yield " ∧ " if isinstance(formula, Conjunction) else " ∨ "
                 yield from _operand(operand, first, second, third)
         case Join(left, right):

@@ -23,6 +23,7 @@ class Gate:
 
     @classmethod
     def of(cls, formula: Formula) -> Gate:
+        """The gate that computes a formula."""
         match formula:
             case Negation(atom):
                 return cls(formula, (), (atom,))
@@ -38,10 +39,12 @@ class Gate:
 
     @property
     def joins(self) -> list[Join]:
+        """The disjuncts that are joins."""
         return [part for part in self.disjuncts if isinstance(part, Join)]
 
     @property
     def atoms(self) -> list[Atom]:
+        """The disjuncts that are atoms."""
         return [part for part in self.disjuncts if isinstance(part, Atom)]
 
     @property

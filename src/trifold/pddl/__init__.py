@@ -1,15 +1,18 @@
 """PDDL problems, their states as structures, state spaces with optimal distances: the only importer of pymimir."""
 
-from trifold.pddl.atoms import AtomTable
+from trifold.pddl.atoms import AtomTable, Integers
 from trifold.pddl.description import Literal
 from trifold.pddl.expansion import StateLimitError, UnsolvableError, expand
+from trifold.pddl.folder import DOMAIN, problem_files
 from trifold.pddl.problem import Domain, Problem, State, load_domain, load_problem
 from trifold.pddl.sampling import rank_within_values
 from trifold.pddl.state_space import StateSpace
 
 __all__ = [
+    "DOMAIN",
     "AtomTable",
     "Domain",
+    "Integers",
     "Literal",
     "Problem",
     "State",
@@ -19,5 +22,6 @@ __all__ = [
     "expand",
     "load_domain",
     "load_problem",
+    "problem_files",
     "rank_within_values",
 ]

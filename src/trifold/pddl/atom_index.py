@@ -13,14 +13,14 @@ from trifold.pddl.description import DomainDescription, Literal, ProblemDescript
 from trifold.pddl.engine import Engine
 
 UNSEEN, INVENTED = -1, -2
-"""Marks of atoms that have no number: not met yet, or pymimir's own and no relation."""
+"""In place of the index of an atom that has none: not met yet, or pymimir's own and no relation."""
 
 
 class AtomIndex:
     """The varying atoms of a problem, numbered as they are met: pymimir numbers ground atoms as it creates them.
 
     static     the static atoms, types aside
-    literals   the atom of each number
+    literals   the atom of each index
     """
 
     def __init__(self, domain: DomainDescription, description: ProblemDescription, engine: Engine) -> None:
@@ -46,7 +46,7 @@ class AtomIndex:
         rows = sorted(self.row(*fact) for fact in facts)
         self.static_rows = np.array(rows, np.int32).reshape(-1, 1 + self.width)
         self.literals: list[Literal] = []
-        self.numbers = np.empty(0, np.int32)  # pymimir's code of an atom → our number, or a mark below
+        self.index_of = np.empty(0, np.int32)  # pymimir's code of an atom → our index, UNSEEN or INVENTED
         self.has_invented = False
         self._table: AtomTable | None = None
 
@@ -72,7 +72,7 @@ class AtomIndex:
         return self._table
 
     def gather(self, handles: Sequence[Any]) -> tuple[Integers, Integers]:
-        """The atoms of pymimir's states: offsets (states + 1,) and our numbers of the atoms (Σ atoms,)."""
+        """The atoms of pymimir's states: offsets (states + 1,) and our indices of the atoms (Σ atoms,)."""
         counts, codes = _codes([list(handle.get_fluent_atoms()) for handle in handles])
         codes *= 2  # even codes are fluent atoms, odd ones derived
         if self.has_derived:
@@ -80,20 +80,20 @@ class AtomIndex:
             owner = np.concatenate([np.repeat(np.arange(len(handles)), count) for count in (counts, more)])
             codes = np.concatenate([codes, 2 * derived + 1])[np.argsort(owner, kind="stable")]
             counts = counts + more
-        if codes.size and (codes.max() >= len(self.numbers) or (self.numbers[codes] == UNSEEN).any()):
+        if codes.size and (codes.max() >= len(self.index_of) or (self.index_of[codes] == UNSEEN).any()):
             self._learn(np.unique(codes))
-        numbers = self.numbers[codes]
+        indices = self.index_of[codes]
         if self.has_invented:
-            kept = numbers != INVENTED
+            kept = indices != INVENTED
             owner = np.repeat(np.arange(len(handles)), counts)[kept]
-            counts, numbers = np.bincount(owner, minlength=len(handles)), numbers[kept]
-        return np.concatenate([[0], np.cumsum(counts)]), numbers
+            counts, indices = np.bincount(owner, minlength=len(handles)), indices[kept]
+        return np.concatenate([[0], np.cumsum(counts)]), indices
 
     def _learn(self, codes: Integers) -> None:
         """Number the atoms that were not met before."""
-        grown = np.full(max(int(codes.max()) + 1, len(self.numbers)), UNSEEN, np.int32)
-        grown[: len(self.numbers)] = self.numbers
-        self.numbers = grown
+        grown = np.full(max(int(codes.max()) + 1, len(self.index_of)), UNSEEN, np.int32)
+        grown[: len(self.index_of)] = self.index_of
+        self.index_of = grown
         new = codes[grown[codes] == UNSEEN]
         repositories = self.engine.problem.get_repositories()
         for kind, look_up in enumerate(

@@ -46,13 +46,14 @@ class AtomTable:
 
     @property
     def signature(self) -> Signature:
+        """The relations as a signature."""
         from trifold.structures import Signature
 
         return Signature.of(self.relations)
 
     @cached_property
     def rank(self) -> Integers:
-        """(A,) the place of each varying atom in the order by relation, then arguments."""
+        """(A,) the position of each varying atom in the order by relation, then arguments."""
         order = np.lexsort((*self.arguments.T[::-1], self.relation))
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))

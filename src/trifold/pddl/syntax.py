@@ -31,6 +31,7 @@ def parse_definition(source: Source, kind: str) -> Expression:
 
 
 def definition_name(define: Expression) -> str:
+    """The name of the domain or problem that is defined."""
     return define.items[1].items[1].word
 
 
@@ -93,4 +94,5 @@ def _types(kind: Expression, source: Source) -> tuple[str, ...]:
 
 
 def syntax_error(source: Source, entry: Expression, remedy: str) -> TrifoldError:
+    """An error that says where PDDL is not well formed, and how it is written."""
     return TrifoldError("PDDL syntax error", place=source.place(entry.line, entry), remedy=remedy)

@@ -26,6 +26,7 @@ class Relation(NamedTuple):
 
     @property
     def is_mark(self) -> bool:
+        """Whether it gives elements their first embedding."""
         return self.name.endswith(MARK)
 
     @property
@@ -60,13 +61,16 @@ class Signature:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
+        """The names of the relations, in order."""
         return tuple(relation.name for relation in self.relations)
 
     @cached_property
     def arities(self) -> tuple[int, ...]:
+        """The arities of the relations, in order."""
         return tuple(relation.arity for relation in self.relations)
 
     def index(self, name: str) -> int:
+        """Where the relation of this name stands in the order."""
         return self.names.index(name)
 
     def __getitem__(self, name: str) -> Relation:

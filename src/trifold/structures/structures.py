@@ -95,10 +95,12 @@ class Structures:
 
     @property
     def device(self) -> torch.device:
+        """Where the data lives."""
         return self.element_counts.device
 
     @property
     def nbytes(self) -> int:
+        """How many bytes the data takes."""
         tensors = [self.arguments, self.atom_counts, self.element_counts, self.pairs]
         return sum(tensor.nbytes for tensor in tensors if tensor is not None)
 

@@ -36,6 +36,7 @@ class Keys:
     @classmethod
     @cache
     def of(cls, stream: int, name: str, arity: int) -> Keys:
+        """Those of a relation."""
         return cls(
             draw(stream, "relation", name),
             np.array([draw(stream, "argument", name, position) for position in range(arity)]),

@@ -35,6 +35,7 @@ class Colouring:
 
     @property
     def rounds(self) -> int:
+        """How many rounds there were."""
         return len(self.history) - 1
 
     @property
