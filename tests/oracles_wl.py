@@ -42,7 +42,6 @@ def refine_exactly(
     rounds: int | None,
     *,
     relations: Collection[str] | None = None,
-    marks: Collection[str] = (),
     receivers: Positions = ALL,
 ) -> Colouring:
     """The classes that ``refine`` returns, by its definition, with multisets as sorted tuples.
@@ -50,7 +49,7 @@ def refine_exactly(
     Only the order in which classes are numbered differs.
     """
     union = structures.disjoint_union()
-    senders = sending(structures.signature, relations, marks, receivers)
+    senders = sending(structures.signature, relations, receivers)
 
     def refined(colours: list[int], senders: Positions) -> list[int]:
         received: list[list[tuple[str, int, tuple[int, ...]]]] = [[] for _ in colours]
@@ -69,7 +68,8 @@ def refine_exactly(
         relabel = Relabel()
         return [relabel[tuple(sorted(multiset))] for multiset in multisets]
 
-    colours = refined([0] * union.elements, {name: range(structures.signature[name].arity) for name in marks})
+    marks = {one.name: range(one.arity) for one in structures.signature if one.is_mark}
+    colours = refined([0] * union.elements, marks)
     history = [read(colours)]
     while rounds is None or len(history) <= rounds:
         following = refined(colours, senders)

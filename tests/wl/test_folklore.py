@@ -24,8 +24,7 @@ def graphs(draw):
 def test_classes_of_pairs_are_those_of_2_fwl(batch, rounds):
     sizes, edges = [graph.vertices for graph in batch], [[list(edge) for edge in sorted(g.edges)] for g in batch]
     encoded = add_compositions(Marks()(Structures.build(Signature.of([("edge", 2)]), sizes, {"edge": edges})))
-    marks = [relation.name for relation in encoded.signature if relation.is_mark]
-    found = refine(encoded, rounds, marks=marks, receivers=FOLKLORE).elements.tolist()
+    found = refine(encoded, rounds, receivers=FOLKLORE).elements.tolist()
     expected = [
         colours[v] for graph, colours in zip(batch, k_fwl(batch, 2, rounds), strict=True) for v in graph.tuples(2)
     ]

@@ -13,7 +13,7 @@ from trifold.domains import DOMAINS, domain_text
 from trifold.encoders import Plain
 from trifold.model import ModelConfig, ValueNetwork
 from trifold.pddl import expand
-from trifold.structures import READOUT, TRIANGLE
+from trifold.structures import READOUT
 from trifold.wl import refine
 from trifold.wl.folklore import FOLKLORE, add_compositions
 
@@ -60,11 +60,10 @@ def test_a_network_separates_what_the_colouring_does(states, name, layers):
     config = replace(CONFIGS[name], dim=8, layers=layers)
     encoded = config.build_encoder()(states)
     relations = [relation for relation in encoded.signature if relation.name != READOUT]
-    marks = [relation.name for relation in relations if relation.is_mark]
     if name == "ET":
-        colouring = refine(add_compositions(encoded), layers, relations=[TRIANGLE], marks=marks, receivers=FOLKLORE)
+        colouring = refine(add_compositions(encoded), layers, receivers=FOLKLORE)
     else:
-        colouring = refine(encoded, layers, marks=marks)
+        colouring = refine(encoded, layers)
     network = ValueNetwork.seeded(relations, config, 1).double()
     values = network(encoded).detach()
     assert_merged(network.embed(encoded.disjoint_union()).detach(), colouring.elements)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from itertools import permutations, product
 
 import numpy as np
@@ -17,7 +18,7 @@ from oracles_wl import Graph, k_fwl, k_owl, one_wl, refine_exactly
 from trifold.domains import DOMAINS, domain_text
 from trifold.encoders import Pairs, Plain
 from trifold.pddl import expand
-from trifold.structures import READOUT, Signature, Structures, concatenate
+from trifold.structures import MARK, READOUT, Signature, Structures, concatenate
 from trifold.wl import digest, number_classes, refine
 from trifold.wl import refinement as module
 from trifold.wl.hashing import mix
@@ -74,7 +75,9 @@ def test_equals_its_definition_on_real_states(name, problem):
 )
 def test_equals_its_definition_for_some_relations_marks_and_receivers(naive, relations, marks):
     encoded = Plain()(from_naive(naive))
-    options = {"relations": relations, "marks": marks, "receivers": {"triple": (2, 0)}}
+    names = [(name + MARK if name in marks else name, arity) for name, arity in encoded.signature]
+    encoded = replace(encoded, signature=Signature.of(names))
+    options = {"relations": relations - marks, "receivers": {"triple": (2, 0)}}
     assert_same(refine(encoded, None, **options), refine_exactly(encoded, None, **options))
 
 
@@ -152,15 +155,18 @@ def test_mixing_loses_nothing():
     assert len(np.unique(mix(np.concatenate([words, ~words])))) == 2000
 
 
+MARKS = ("equal@mark", "edge@mark", "back@mark")
+
+
 def pair_structures(graphs: list[Graph]) -> Structures:
     """All pairs of vertices with their equality and edges as marks, both relations of 2-OWL, and all compositions."""
-    atoms: dict[str, list] = {name: [] for name in ("equal", "edge", "back", "left", "right", "triangle", READOUT)}
+    atoms: dict[str, list] = {name: [] for name in (*MARKS, "left", "right", "triangle", READOUT)}
     for graph in graphs:
         n = graph.vertices
         v, vv, vvv = (list(product(range(n), repeat=k)) for k in (1, 2, 3))
-        atoms["equal"].append([[u * n + u] for (u,) in v])
-        atoms["edge"].append([[a * n + b] for a, b in graph.edges])
-        atoms["back"].append([[b * n + a] for a, b in graph.edges])
+        atoms["equal@mark"].append([[u * n + u] for (u,) in v])
+        atoms["edge@mark"].append([[a * n + b] for a, b in graph.edges])
+        atoms["back@mark"].append([[b * n + a] for a, b in graph.edges])
         atoms["left"].append([[w * n + b, a * n + b] for a, b, w in vvv])
         atoms["right"].append([[a * n + w, a * n + b] for a, b, w in vvv])
         atoms["triangle"].append([[a * n + w, w * n + b, a * n + b] for a, b, w in vvv])
@@ -192,12 +198,11 @@ def test_on_graphs_it_is_1_wl_2_owl_and_2_fwl(seed, rounds):
         },
     )
     pairs = pair_structures(graphs)
-    coloured = {"marks": ("equal", "edge", "back")}
     for colouring, expected in (
         (refine(plain, rounds), one_wl(graphs, rounds)),
-        (refine(pairs, rounds, relations=("left", "right"), **coloured), k_owl(graphs, 2, rounds)),
+        (refine(pairs, rounds, relations=("left", "right")), k_owl(graphs, 2, rounds)),
         (
-            refine(pairs, rounds, relations=("triangle",), receivers={"triangle": (2,)}, **coloured),
+            refine(pairs, rounds, relations=("triangle",), receivers={"triangle": (2,)}),
             k_fwl(graphs, 2, rounds),
         ),
     ):

@@ -25,11 +25,10 @@ class Folklore:
     ('on@mark', '@object@mark', '@readout', '@triangle')
     """
 
-    @property
-    def label(self) -> str:
-        return "2-FWL (ET)"
+    label = "2-FWL (ET)"
 
     def signature(self, objects: Signature) -> Signature:
+        """The signature of the encoded structures."""
         return Signature((*Marks().signature(objects).relations, *(Relation(name, 3) for name in FOLKLORE)))
 
     def __call__(self, structures: Structures) -> Structures:
@@ -45,6 +44,7 @@ class Architecture:
 
     @property
     def label(self) -> str:
+        """The name of the architecture."""
         return self.encoder.label
 
     def encode(self, structures: Structures) -> tuple[Structures, float]:
@@ -62,8 +62,7 @@ class Architecture:
 
     def colour(self, encoded: Structures) -> Colouring:
         """The classes of encoded structures after each round, to the fixed point."""
-        marks = [relation.name for relation in encoded.signature if relation.is_mark]
-        return refine(encoded, None, marks=marks, receivers=self.receivers)
+        return refine(encoded, None, receivers=self.receivers)
 
 
 ARCHITECTURES = (

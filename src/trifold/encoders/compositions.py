@@ -26,12 +26,8 @@ class Compositions:
     ([9], [[0, 1, 3, 4]], 27)
     """
 
+    label = "R-GNN₂"
     max_triples: int = MAX_TRIPLES
-
-    @property
-    def label(self) -> str:
-        """The architecture that reads what this makes."""
-        return "R-GNN₂"
 
     def signature(self, objects: Signature) -> Signature:
         """The signature of the encoded structures."""

@@ -26,10 +26,7 @@ class Marks:
     [('on@mark', [1]), ('clear@mark', [0]), ('@object@mark', [0, 3]), ('@readout', [0, 3])]
     """
 
-    @property
-    def label(self) -> str:
-        """The architecture that reads what this makes."""
-        return "ET"
+    label = "ET"
 
     def signature(self, objects: Signature) -> Signature:
         """The signature of the encoded structures."""

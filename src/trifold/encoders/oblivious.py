@@ -32,12 +32,8 @@ class Oblivious:
     [[0, 0], [2, 0], [1, 1], [3, 1], [0, 2], [2, 2], [1, 3], [3, 3]]
     """
 
+    label = "2-GNN"
     max_triples: int = MAX_TRIPLES
-
-    @property
-    def label(self) -> str:
-        """The architecture that reads what this makes."""
-        return "2-GNN"
 
     def signature(self, objects: Signature) -> Signature:
         """The signature of the encoded structures."""

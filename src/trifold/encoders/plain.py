@@ -18,10 +18,7 @@ class Plain:
     [[0], [1]]
     """
 
-    @property
-    def label(self) -> str:
-        """The architecture that reads what this makes."""
-        return "R-GNN"
+    label = "R-GNN"
 
     def signature(self, objects: Signature) -> Signature:
         """The signature of the encoded structures."""

@@ -33,7 +33,6 @@ def merge_states(data: Dataset, config: ModelConfig) -> Dataset:
 
 def _colours(data: Dataset, indices: Tensor, config: ModelConfig) -> Tensor:
     structures, _ = data.take(indices)
-    marks = [relation.name for relation in structures.signature if relation.is_mark]
     if config.build_network([]).folklore:
-        return digest(add_compositions(structures.to("cpu")), config.layers, marks=marks, receivers=FOLKLORE)
-    return digest(structures, config.layers, marks=marks)
+        return digest(add_compositions(structures.to("cpu")), config.layers, receivers=FOLKLORE)
+    return digest(structures, config.layers)

@@ -50,16 +50,11 @@ class Colouring:
 
 
 def refine(
-    structures: Structures,
-    rounds: int | None,
-    *,
-    relations: Collection[str] | None = None,
-    marks: Collection[str] = (),
-    receivers: Positions = ALL,
+    structures: Structures, rounds: int | None, *, relations: Collection[str] | None = None, receivers: Positions = ALL
 ) -> Colouring:
     """Colour elements as Algorithm 1 embeds them, with the paper's RELABEL for the MLPs.
 
-    C_0(e)     = RELABEL({{marks of e}}): the same for all elements if there are no marks
+    C_0(e)     = RELABEL({{marks of e}}), as initial embeddings: the same for all elements if there are no marks
     C_{i+1}(e) = RELABEL(⟨C_i(e), {{(p, j, C_i(o₁), …, C_i(o_m)) | p(o₁…o_m) ∈ S, o_j = e}}⟩)
 
     So no R-GNN with L layers separates what L rounds merge: its smooth maximum may see less than the multiset, never
@@ -67,7 +62,6 @@ def refine(
 
     rounds     how many; None is until the fixed point, when a round would split no class of elements of the batch
     relations  those that send messages; None is all of the signature but READOUT and the marks
-    marks      relations that are known before the first round, as initial embeddings, and send nothing
     receivers  for some relations, the only positions j that are told of its atoms. Told to position 2 alone, all
                compositions △(⟨o,o'⟩,⟨o',o''⟩,⟨o,o''⟩) make this 2-FWL: what an Edge Transformer sees.
 
@@ -79,7 +73,7 @@ def refine(
     batch = _Batch(structures)
     history: list[Tensor] = []
     classes = -1
-    for colours in batch.rounds(sending(structures.signature, relations, marks, receivers), marks):
+    for colours in batch.rounds(sending(structures.signature, relations, receivers)):
         if rounds is None:
             classes, before = count_different(colours[0]), classes
             if classes == before:
@@ -91,24 +85,17 @@ def refine(
     return Colouring(number_classes(_tensor(stable)), torch.stack(history))
 
 
-def digest(
-    structures: Structures,
-    rounds: int,
-    *,
-    relations: Collection[str] | None = None,
-    marks: Collection[str] = (),
-    receivers: Positions = ALL,
-) -> Tensor:
+def digest(structures: Structures, rounds: int, *, receivers: Positions = ALL) -> Tensor:
     """(structures, 2) int64: the colour of each structure after the rounds, as ``refine`` sees it, in 128 bits.
 
     Digests depend on the structure alone, up to the order of its elements. So, unlike classes, they can be compared
     between batches, processes and machines, and data of any size is coloured piece by piece.
     """
-    senders = sending(structures.signature, relations, marks, receivers)
+    senders = sending(structures.signature, None, receivers)
     digests = [torch.empty((0, len(STREAMS)), dtype=torch.int64)]
     for first, last in pairwise(_cut(structures)):
         batch = _Batch(structures.take(torch.arange(first, last)))
-        colours = next(islice(batch.rounds(senders, marks), rounds, None))
+        colours = next(islice(batch.rounds(senders), rounds, None))
         digests.append(_tensor(batch.read(colours)))
     return torch.cat(digests)
 
@@ -126,14 +113,12 @@ def number_classes(digests: Tensor) -> Tensor:
     return torch.from_numpy(numbers.reshape(-1))
 
 
-def sending(
-    signature: Signature, relations: Collection[str] | None, marks: Collection[str], receivers: Positions
-) -> dict[str, list[int]]:
+def sending(signature: Signature, relations: Collection[str] | None, receivers: Positions) -> dict[str, list[int]]:
     """Which relations of a signature send messages, in its order, and to which positions."""
-    if unknown := {*(relations or ()), *marks, *receivers} - set(signature.names):
+    if unknown := {*(relations or ()), *receivers} - set(signature.names):
         raise ValueError(f"the structures have no relation {', '.join(sorted(unknown))}")
-    chosen = set(signature.names if relations is None else relations) - {READOUT, *marks}
-    return {name: sorted(receivers.get(name, range(arity))) for name, arity in signature if name in chosen}
+    chosen = [one for one in signature if one.sends and (relations is None or one.name in relations)]
+    return {name: sorted(receivers.get(name, range(arity))) for name, arity in chosen}
 
 
 class _Batch:
@@ -150,11 +135,11 @@ class _Batch:
         self.starts = np.append(structures.element_starts.cpu().numpy(), int(structures.element_counts.sum()))
         self.pieces = _cut(structures)
 
-    def rounds(self, senders: Positions, marks: Collection[str]) -> Iterator[Words]:
+    def rounds(self, senders: Positions) -> Iterator[Words]:
         """(streams, elements) the colours before the first round, after it, after the second, …"""
         colours = np.stack([first_colours(stream, self.starts[-1]) for stream in STREAMS])
-        if marks:
-            colours = self._round(colours, {name: range(self.signature[name].arity) for name in marks})
+        if marks := {one.name: range(one.arity) for one in self.signature if one.is_mark}:
+            colours = self._round(colours, marks)
         while True:
             yield colours
             colours = self._round(colours, senders)
