@@ -19,12 +19,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
-from trifold.evaluation.planner import OPTIMAL
-from trifold.evaluation.records import Record, append_record, file_sha256
-from trifold.evaluation.references import SCHEMA, Reference, read_references
+from trifold.evaluation import Record, Reference, append_record, file_sha256, read_references
+from trifold.evaluation.references import SCHEMA
 from trifold.expressions import Expression, parse, read_text
-from trifold.pddl import load_domain, load_problem
-from trifold.pddl.folder import find_domain, find_problems
+from trifold.outcomes import Outcome
+from trifold.pddl import find_domain, find_problems, load_domain, load_problem
 from trifold.planning import replay
 
 SEARCH = "A* over moves of blocks"
@@ -137,7 +136,7 @@ def main() -> None:
     domain = load_domain(domain_file)
     hyphen = "-" if "pick-up" in read_text(domain_file).lower() else ""
     recorded = read_references(options.records) if options.records.exists() else []
-    known = {one["problem_sha256"]: one["length"] for one in recorded if one["kind"] == OPTIMAL}
+    known = {one["problem_sha256"]: one["length"] for one in recorded if one["kind"] == Outcome.OPTIMAL}
     total = 0
     for file in find_problems(options.folder):
         began = time.monotonic()
@@ -156,7 +155,7 @@ def main() -> None:
             "domain_sha256": file_sha256(domain_file),
             "problem": file.name,
             "problem_sha256": digest,
-            "kind": OPTIMAL,
+            "kind": Outcome.OPTIMAL.value,
             "length": len(plan),
             "search": SEARCH,
             "message": None,

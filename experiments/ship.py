@@ -22,7 +22,7 @@ from trifold.errors import TrifoldError
 from trifold.model import Model
 from trifold.pddl import Problem, State, load_problem
 from trifold.pddl.folder import find_problems
-from trifold.planning import TIE, choose, follow_policy
+from trifold.planning import TIE, choose, solve
 from trifold.provenance import Origin, spell_command
 from trifold.shipped import FOLDER, SUFFIX
 from trifold.training.run import RunFolder
@@ -50,7 +50,7 @@ def compare(model: Model, other: Model, problems: Sequence[Problem], max_steps: 
     comparison = Comparison(model, other)
     for problem in problems:
         comparison.decisions -= 1  # the initial state is evaluated alone: nothing is decided
-        trajectory = follow_policy(problem, comparison.values, max_steps=max_steps)
+        trajectory = solve(problem, comparison.values, max_steps=max_steps)
         print(f"{problem.name}: {trajectory.outcome.value} after {len(trajectory.actions)} steps", flush=True)
     return comparison
 

@@ -22,6 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "files": {"errors"},
     "limits": {"errors"},
     "expressions": {"errors", "files"},
+    "outcomes": set(),
     "provenance": set(),
     "memory": {"errors"},
     "sealed": set(),
@@ -30,26 +31,27 @@ MAY_IMPORT: dict[str, set[str]] = {
     "structures": set(),
     "domains": {"expressions"},
     "plugins": {"errors"},
-    "processes": {"errors", "files", "memory", "plugins"},
-    "pddl": {"errors", "expressions", "files", "memory", "sealed", "structures", "tensor_file"},
+    "processes": {"errors", "files", "memory", "outcomes", "plugins"},
+    "pddl": {"errors", "expressions", "files", "memory", "outcomes", "sealed", "structures", "tensor_file"},
     "encoders": {"errors", "memory", "structures"},
     "wl": {"errors", "structures"},
     # Of wl: elements of one colour are computed once.
     "nn": {"errors", "memory", "structures", "wl"},
     "logic": {"errors", "structures", "nn"},
     # Of wl: a hold-out shares no state with what is trained on.
-    "data": {"encoders", "errors", "files", "limits", "memory", "pddl", "processes", "sealed", "structures", "wl"},
+    "data": {"encoders", "errors", "files", "limits", "memory", "outcomes", "pddl", "processes", "sealed"}
+    | {"structures", "wl"},
     "model": {"encoders", "errors", "expressions", "nn", "pddl", "sealed", "structures", "tensor_file"},
     "shipped": {"errors", "model", "tensor_file"},
-    "planning": {"errors", "files", "pddl"},
+    "planning": {"errors", "files", "outcomes", "pddl"},
     # Of domains: a recipe says which problems to select on.
     "training": {"data", "domains", "errors", "files", "lines", "memory", "model", "nn"}
     | {"provenance", "sealed", "structures", "wl"},
     "evaluation": {"errors", "files", "sealed", "provenance", "memory", "processes", "model", "planning", "pddl"}
-    | {"expressions", "lines", "shipped"},
+    | {"expressions", "lines", "outcomes", "shipped"},
     "analysis": {"errors", "memory", "pddl", "structures", "data", "model", "wl", "encoders", "nn"},
     "bench": {"errors", "expressions", "files", "structures", "domains", "pddl", "encoders", "nn", "data", "model"}
-    | {"planning", "training", "evaluation", "provenance", "processes"},
+    | {"planning", "training", "evaluation", "outcomes", "provenance", "processes"},
     "__main__": {"commands"},
 }
 MAY_IMPORT_ALL = {"__init__", "commands"}
@@ -61,6 +63,7 @@ ONLY_LIBRARIES: dict[str, set[str]] = {
     "errors": set(),
     "files": set(),
     "expressions": set(),
+    "outcomes": set(),
     "sealed": set(),
     "lines": set(),
     "tensor_file": set(),

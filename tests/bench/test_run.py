@@ -44,7 +44,7 @@ def test_bad_input_is_an_error(folder, tmp_path):
         ({"peer_python": folder / "domain.pddl"}, "does not run"),
         ({"planner": absent}, "no such file"),
         ({"max_states": 1}, "can be labelled"),
-        ({"timeout": 0.0}, "cannot be read: time limit"),
+        ({"timeout": 0.0}, "cannot be read: timeout"),
         ({"device": "abacus"}, "cannot use the device"),
     ):
         with pytest.raises(TrifoldError, match=message):

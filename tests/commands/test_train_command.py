@@ -135,7 +135,7 @@ def test_problems_that_are_left_out_are_named(folder, tmp_path, trifold):
     write_problems(tmp_path / "pddl", "gripper", [1, 2], 0)
     (tmp_path / "pddl" / "train" / "broken.pddl").write_text("(define (problem p) (:domain gripper-strips)")
     done = trifold("train", tmp_path / "pddl", *TINY, "--steps", 2, "--set", "max_states=20")
-    assert "left out broken.pddl: input error" in done.stderr
+    assert "left out broken.pddl: bad input" in done.stderr
     assert "left out gripper-02-00.pddl: state limit" in done.stderr
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from trifold.data import LabelLimits, labels
 from trifold.data.labels import Labelled, _look_up, default_cache, label
 from trifold.errors import TrifoldError
+from trifold.outcomes import Outcome
 from trifold.pddl import expand
 from trifold.processes import Result
+from trifold.sealed import seal, write_object
 
 DOMAIN = """(define (domain switches) (:predicates (on ?x) (stuck ?x) (dud ?x))
   (:action flip :parameters (?x) :precondition (not (stuck ?x)) :effect (on ?x))
@@ -59,7 +62,7 @@ def test_each_problem_gets_its_outcome_in_the_order_given(folder: Path) -> None:
     )
     assert [result.path.stem for result in results] == names
     assert [result.outcome for result in results] == [
-        "input error", "labelled", "state limit", "unsolvable", "unsolvable", "input error", "input error", "labelled"
+        "bad input", "labelled", "state limit", "unsolvable", "unsolvable", "bad input", "bad input", "labelled"
     ]  # fmt: skip
     assert sorted(map(id, seen)) == sorted(map(id, results))
     assert all((result.space is not None) == (result.outcome == "labelled") for result in results)
@@ -86,7 +89,7 @@ def test_what_was_labelled_before_is_read_again(folder: Path) -> None:
 
 def test_a_crash_is_tried_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(function, jobs, **options):  # type: ignore[no-untyped-def]
-        yield Result(0, "crash", None, "the process was ended by SIGSEGV", 1.0)
+        yield Result(0, Outcome.CRASH, None, "the process was ended by SIGSEGV", 1.0)
 
     cache = folder / "cache"
     with monkeypatch.context() as patched:
@@ -94,6 +97,18 @@ def test_a_crash_is_tried_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -
         assert run(folder, ["two"], cache)[0].outcome == "crash"
     (again,) = run(folder, ["two"], cache)
     assert (again.outcome, again.cached) == ("labelled", False)
+
+
+def test_an_entry_with_an_older_word_is_read(folder: Path) -> None:
+    cache = folder / "cache"
+    (folder / "large.pddl").write_text(problem(14))
+    run(folder, ["large"], cache, seconds=0.2)
+    (entry,) = cache.glob("*.json")
+    facts = json.loads(entry.read_bytes()) | {"outcome": "time limit"}
+    del facts["sha256"]
+    entry.write_bytes(seal(write_object(facts).encode()))
+    (again,) = run(folder, ["large"], cache, seconds=0.2)
+    assert (again.outcome, again.cached) == (Outcome.TIMEOUT, True)
 
 
 def test_another_text_or_limit_is_another_entry(folder: Path) -> None:
@@ -151,7 +166,7 @@ def test_a_cache_that_cannot_be_read_is_an_error(folder: Path, monkeypatch: pyte
 @pytest.mark.real_children
 def test_limits_of_time_and_memory_are_outcomes(folder: Path) -> None:
     (folder / "large.pddl").write_text(problem(40))
-    assert run(folder, ["large"], seconds=0.2)[0].outcome == "time limit"
+    assert run(folder, ["large"], seconds=0.2)[0].outcome is Outcome.TIMEOUT
     small, large = run(folder, ["two", "large"], memory_gib=0.35, max_states=10**8)
     assert (small.outcome, large.outcome) == ("labelled", "memory limit")
 

@@ -16,6 +16,7 @@ from trifold.data import GIVEN, HELD_OUT, SHARED, Labelled, recorded_split, spli
 from trifold.data.families import find_alike, find_families
 from trifold.data.split import draw_families
 from trifold.domains import DOMAINS, domain_text
+from trifold.outcomes import Outcome
 from trifold.pddl import StateSpace, expand
 from trifold.pddl.atoms import AtomTable, Integers
 from trifold.structures import Structures
@@ -57,7 +58,7 @@ def labelled(spaces: Sequence[StateSpace], texts: Sequence[str] | None = None) -
     return [
         Labelled(
             Path("train") / f"p{number}.pddl",
-            "labelled",
+            Outcome.LABELLED,
             digest=texts[number] if texts else str(number),
             states=space.states,
             max_distance=int(space.distances.max()),
@@ -258,7 +259,7 @@ def test_what_is_recorded_gives_the_split_again(training: int) -> None:
         for size in (1, 2, 2, 3, 1)
     ]
     items = labelled(spaces)
-    items[1] = replace(items[1], space=None, outcome="time limit")
+    items[1] = replace(items[1], space=None, outcome=Outcome.TIMEOUT)
     items = items[: max(training, 4) if training != 1 else 1]
     parts = split(domain_text("gripper"), items, training, 3)
     assert recorded_split(items, parts.roles(items), parts.to_json()) == parts

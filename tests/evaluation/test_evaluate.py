@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from trifold.commands.evaluate import evaluate as evaluate_command
 from trifold.commands.solve import solve as solve_command
 from trifold.commands.table import table as table_command
 from trifold.errors import TrifoldError
-from trifold.evaluation import Job, attempt, attempt_each, evaluate, read_records
+from trifold.evaluation import SolveJob, attempt, attempt_each, evaluate, read_records
 from trifold.evaluation.evaluate import threads_each
 from trifold.evaluation.job import solve_job
 from trifold.memory import OutOfMemory
@@ -106,12 +107,14 @@ def test_a_folder_is_evaluated_and_continued(folder, tmp_path, monkeypatch):
     assert seen == [False] * 4
 
 
-def test_a_job_tells_the_seconds_of_a_step(folder, monkeypatch):
-    way = Trajectory(Outcome.SOLVED, ("(a)", "(b)", "(c)"), (3.0, 2.0, 1.0, 0.0), visited=4, evaluated=9, seconds=6.0)
+def test_a_job_returns_the_trajectory(folder, monkeypatch):
+    """As JSON, and whatever it is: a search looks at more states than its plan has."""
+    way = Trajectory(Outcome.SOLVED, ("(a)", "(b)"), (3.0, 2.0, math.inf), steps=3, evaluated=9, seconds=6.0)
     monkeypatch.setattr("trifold.evaluation.job.solve", lambda *arguments, **options: way)
-    asked = Job(str(folder / "model.safetensors"), str(folder / "test" / "p1.pddl"), device="cpu")
-    answer = solve_job(asdict(asked), lambda event: None)
-    assert (answer["outcome"], answer["evaluated"], answer["seconds_per_step"]) == ("solved", 9, 2.0)
+    asked = SolveJob(str(folder / "model.safetensors"), str(folder / "test" / "p1.pddl"), device="cpu")
+    answer = json.loads(json.dumps(solve_job(asdict(asked), lambda event: None)))
+    assert Trajectory.from_json(answer) == way
+    assert (way.plan, way.seconds_per_step) == (("(a)", "(b)"), 2.0)
 
 
 @pytest.mark.parametrize(("words", "outcome"), [([], "stuck"), (["--strict"], "cycle")])
@@ -134,18 +137,19 @@ class FakeChildren:
     def __call__(self, function, jobs, *, workers, limits, on_event=None):
         if function.endswith("describe_job"):
             about = {"model": "R-GNN[1]", "domain": "corridor", "device": "cpu", "hardware": "abacus"}
-            yield Result(0, "ok", about | {"origin": asdict(Origin(seed=3, seconds=60.0))}, "", 1.0)
+            yield Result(0, Outcome.FINISHED, about | {"origin": asdict(Origin(seed=3, seconds=60.0))}, "", 1.0)
             return
         for index, job in enumerate(jobs):
             self.ran.append(name := Path(job["problem"]).name)
-            on_event(index, {"event": "step", "action": None, "value": float("inf")})
-            on_event(index, {"event": "step", "action": "(go)", "value": 6.5})
+            on_event(index, {"event": "step", "number": 0, "action": None, "value": float("inf")})
+            on_event(index, {"event": "step", "number": 1, "action": "(go)", "value": 6.5})
             on_event(index, {"event": "warning", "message": "beware"})
-            yield Result(index, *self.results[name], 2.0)
+            yield Result(index, Outcome(self.results[name][0]), *self.results[name][1:], 2.0)
 
 
 def solved(outcome="solved"):
-    return "ok", {"outcome": outcome, "evaluated": 7, "seconds_per_step": 0.25}, ""
+    way = Trajectory(Outcome(outcome), ("(go)",), (math.inf, 6.5), steps=1, evaluated=7, seconds=0.25)
+    return "finished", asdict(way), ""
 
 
 @pytest.mark.parametrize(
@@ -154,8 +158,8 @@ def solved(outcome="solved"):
         (solved(), "solved", None),
         (solved("cycle"), "cycle", None),
         (solved("invalid plan"), "invalid plan", None),
-        (("error", {"message": "bad", "place": "here", "remedy": None}, "bad"), "bad input", "bad\n  in: here"),
-        (("time limit", None, "stopped after 5 s"), "timeout", "stopped after 5 s"),
+        (("bad input", {"message": "bad", "place": "here", "remedy": None}, "bad"), "bad input", "bad\n  in: here"),
+        (("timeout", None, "stopped after 5 s"), "timeout", "stopped after 5 s"),
         (("memory limit", None, "more than 1 GiB"), "memory limit", "more than 1 GiB"),
         (("crash", None, "the process was ended by SIGSEGV"), "crash", "the process was ended by SIGSEGV"),
     ],
@@ -164,12 +168,12 @@ def test_every_end_of_a_child_is_an_outcome(tmp_path, monkeypatch, result, outco
     problem = tmp_path / "p1.pddl"
     problem.write_text("any")
     monkeypatch.setattr(attempt, "run_isolated", FakeChildren({"p1.pddl": result}))
-    (record,) = evaluate(problem, [problem], records=tmp_path / "records.jsonl", timeout=5.0, strict=True)
+    (record,) = evaluate(problem, [problem], records=tmp_path / "records.jsonl", timeout=5.0, policy="strict")
     assert (record["outcome"], record["message"], record["warnings"]) == (outcome, message, "beware")
     assert record["plan_length"] == (1 if outcome == "solved" else None)
     assert (record["steps"], record["seconds"], record["initial_value"]) == (1, 2.0, None)
     assert (record["timeout"], record["policy"]) == (5.0, "strict")
-    assert record["seconds_per_step"] == (0.25 if result[0] == "ok" else None)
+    assert record["seconds_per_step"] == (0.25 if result[0] == "finished" else None)
     assert (record["hardware"], record["training_seed"], record["training_seconds"]) == ("abacus", 3, 60.0)
     assert record["training_command"] is None and record["command"]
     assert Outcome(record["outcome"])
@@ -232,7 +236,8 @@ def test_the_limits_hold_for_the_model_and_the_domain(tmp_path, monkeypatch):
 
     def children(function, jobs, *, workers, limits):
         asked.append(limits)
-        yield Result(0, "time limit" if len(asked) == 1 else "memory limit", None, "stopped after 5 s", 5.0)
+        outcome = Outcome.TIMEOUT if len(asked) == 1 else Outcome.MEMORY_LIMIT
+        yield Result(0, outcome, None, "stopped after 5 s", 5.0)
 
     monkeypatch.setattr(attempt, "run_isolated", children)
     for error, remedy in ((TrifoldError, "raise --timeout"), (OutOfMemory, "raise --memory")):
@@ -260,9 +265,9 @@ def test_a_bad_model_is_one_error_and_no_record(folder, tmp_path):
 
 
 def test_the_time_limit_counts_the_loading_too(folder):
-    job = Job(str(folder / "model.safetensors"), str(folder / "test" / "p1.pddl"))
-    (found,) = attempt_each([job], timeout=0.01)
-    assert found.outcome is Outcome.TIMEOUT
+    job = SolveJob(str(folder / "model.safetensors"), str(folder / "test" / "p1.pddl"))
+    (found,) = attempt_each([job], limits=Limits(seconds=0.01))
+    assert found.trajectory.outcome is Outcome.TIMEOUT
 
 
 @pytest.fixture(scope="module")
@@ -299,7 +304,7 @@ def test_solve_refuses_bad_input_before_it_starts(folder, run, tmp_path):
 
 def test_evaluate_and_table_print_the_same(folder, run, tmp_path, monkeypatch):
     shutil.copytree(folder / "test", tmp_path / "test")
-    results = dict.fromkeys(PROBLEMS, solved()) | {"p2.pddl": ("time limit", None, "")}
+    results = dict.fromkeys(PROBLEMS, solved()) | {"p2.pddl": ("timeout", None, "")}
     monkeypatch.setattr(attempt, "run_isolated", FakeChildren(results))
     records = tmp_path / "records.jsonl"
     result = run("evaluate", folder / "model.safetensors", tmp_path / "test", "--records", records)

@@ -72,7 +72,9 @@ def test_the_first_plan_is_a_record_and_a_row(folder):
         ("write('(go a c)')", "invalid plan"),
         ("time.sleep(60)", "timeout"),
         ("sys.exit(22)", "memory limit"),
-        ("sys.exit(11)", "stuck"),
+        ("sys.exit(11)", "unsolvable"),
+        ("sys.exit(12)", "no plan"),
+        ("pass", "crash"),
         ("sys.exit(35)", "crash"),
     ],
 )

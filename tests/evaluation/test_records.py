@@ -2,12 +2,14 @@
 
 import json
 import os
+from typing import get_type_hints
 
 import pytest
 from blank_record import BLANK
 
 from trifold.errors import TrifoldError
-from trifold.evaluation.records import SCHEMA, append_record, attempt_key, last_of_each, read_records
+from trifold.evaluation.records import SCHEMA, Record, append_record, attempt_key, last_of_each, read_records
+from trifold.provenance import Origin
 
 
 def record(**changes):
@@ -114,3 +116,9 @@ def test_attempts_are_the_same_whatever_came_of_them():
 def test_the_last_record_of_an_attempt_counts():
     crashed, other, solved = record(outcome="crash"), record(problem="p2.pddl"), record()
     assert last_of_each([crashed, other, solved]) == [solved, other]
+
+
+def test_a_record_tells_all_facts_of_a_training():
+    types = get_type_hints(Record)
+    facts = {f"training_{name}": kind for name, kind in get_type_hints(Origin).items()}
+    assert facts == {field: kind for field, kind in types.items() if field.startswith("training_")}

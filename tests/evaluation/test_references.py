@@ -113,7 +113,7 @@ def test_the_first_optimal_search_that_finishes_ends_it(corridors, tmp_path, fak
     found = find(corridors, tmp_path, fake(merge_and_shrink=f"write('plan', *{SHORT})"))
     assert (found["kind"], found["length"], found["search"]) == ("optimal", 2, "A* with merge-and-shrink")
     assert (found["domain"], found["problem"], found["planner"]) == ("corridor", "p3.pddl", "Fake Downward 1.0")
-    assert found["message"] == "A* with landmarks: search space exhausted"
+    assert found["message"] == "A* with landmarks: no plan"
     assert searches(tmp_path) == ["landmark", "merge_and_shrink"]
     assert read_references(tmp_path / "references.jsonl") == [found]
 
@@ -141,13 +141,13 @@ def test_an_optimal_search_that_did_not_finish_proves_nothing(corridors, tmp_pat
     ("code", "kind", "message"),
     [
         ("sys.exit(22)", "no plan", "LAMA: memory limit"),
-        ("time.sleep(60)", "no plan", "LAMA: time limit"),
-        ("raise ValueError('dizzy')", "failed", "LAMA: the planner exited with 1: ValueError: dizzy"),
-        ("print('dizzy', file=sys.stderr); sys.exit(35)", "failed", "LAMA: the planner exited with 35: dizzy"),
-        ("os.abort()", "failed", "LAMA: the planner exited with -6"),
-        ("pass", "failed", "LAMA: finished"),
-        ("Path('plan.1').write_text('no plan')", "failed", "LAMA: finished"),
-        ("write('plan.1', '(go c0 c2)')", "failed", "LAMA: finished, but a plan does not replay: step 1"),
+        ("time.sleep(60)", "no plan", "LAMA: timeout"),
+        ("raise ValueError('dizzy')", "crash", "LAMA: the planner exited with 1: ValueError: dizzy"),
+        ("print('dizzy', file=sys.stderr); sys.exit(35)", "crash", "LAMA: the planner exited with 35: dizzy"),
+        ("os.abort()", "crash", "LAMA: the planner exited with -6"),
+        ("pass", "crash", "LAMA: finished"),
+        ("Path('plan.1').write_text('no plan')", "crash", "LAMA: finished"),
+        ("write('plan.1', '(go c0 c2)')", "crash", "LAMA: finished, but a plan does not replay: step 1"),
     ],
 )
 def test_every_end_is_named(corridors, tmp_path, fake, code, kind, message):
@@ -170,7 +170,7 @@ def test_a_bad_problem_fails_alone(corridors, tmp_path, fake):
         records=tmp_path / "references.jsonl",
         planner=fake(landmark=f"write('plan', *{SHORT})"),
     )
-    assert [one["kind"] for one in found] == ["failed", "optimal"]
+    assert [one["kind"] for one in found] == ["bad input", "optimal"]
     assert "parenthesis" in found[0]["message"]
 
 
@@ -232,8 +232,8 @@ def test_what_is_recorded_is_not_looked_for_again_unless_it_could_be_better(corr
         return found["kind"], seen.pop()
 
     broken = fake(lama="sys.exit(35)")
-    assert kinds(broken) == ("failed", True)
-    assert kinds(broken) == ("failed", True)
+    assert kinds(broken) == ("crash", True)
+    assert kinds(broken) == ("crash", True)
     lame = fake(lama=f"write('plan.1', *{LONG})")
     assert kinds(lame) == ("best known", True)
     assert kinds(lame) == ("best known", False)
@@ -244,7 +244,7 @@ def test_what_is_recorded_is_not_looked_for_again_unless_it_could_be_better(corr
     (corridors / "domain.pddl").write_text(DOMAIN + "\n; another text")
     assert kinds(good) == ("optimal", True)
     assert [one["kind"] for one in read_references(tmp_path / "references.jsonl")] == [
-        *("failed", "failed", "best known", "optimal", "optimal")
+        *("crash", "crash", "best known", "optimal", "optimal")
     ]
 
 

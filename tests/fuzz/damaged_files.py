@@ -38,8 +38,8 @@ from trifold.commands import app
 from trifold.data import Labelled, label
 from trifold.domains import write_problems
 from trifold.errors import TrifoldError
-from trifold.evaluation import RENDERERS, read_records, summarise
-from trifold.evaluation.job import Job, describe_job
+from trifold.evaluation import RENDERERS, SolveJob, read_records, summarise
+from trifold.evaluation.job import describe_job
 from trifold.model import Model
 from trifold.nn import REFERENCE
 from trifold.pddl import load_problem
@@ -223,7 +223,7 @@ class Workshop:
         shown = CliRunner().invoke(app, ["models", str(path)])
         if shown.exception and not isinstance(shown.exception, (SystemExit, TrifoldError)):
             raise shown.exception
-        describe_job(asdict(Job(str(path), "", device="cpu")), lambda event: None)
+        describe_job(asdict(SolveJob(str(path), "", device="cpu")), lambda event: None)
         problem = load_problem(model.domain, self.problems[0])
         model.check(problem)
         model.values([problem.initial_state])

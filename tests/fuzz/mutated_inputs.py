@@ -132,12 +132,11 @@ def classify(ended: Ended) -> tuple[str, str]:
         return "ok", ""
     if ended.code == 2 and (error := re.search(r"^error: (.*)$", ended.errors, re.MULTILINE)):
         return "refused", error[1]
-    for words in ("bad input", "input error"):  # of evaluate, and of label
-        if ended.code == 2 and words in said:
-            return "refused", next(line for line in said.splitlines() if words in line)
+    if ended.code == 2 and "bad input" in said:
+        return "refused", next(line for line in said.splitlines() if "bad input" in line)
     # What label says of problems that it left out is judged, too.
-    left_out = ended.code == 2 and re.search(r": (unsolvable|state limit|time limit|memory limit), ", ended.errors)
-    if left_out or 2 < ended.code <= 10:
+    left_out = ended.code == 2 and re.search(r": (unsolvable|state limit|timeout|memory limit), ", ended.errors)
+    if left_out or 2 < ended.code <= 13:
         return "named", f"exit code {ended.code}"
     return "unknown", f"exit code {ended.code}: {last}"
 

@@ -21,6 +21,7 @@ from fuzz.oracle import Truth, difference, difference_of_steps, explore
 from fuzz.shrinking import shrink
 from fuzz.strategies import States, draw_domain
 from trifold.errors import TrifoldError
+from trifold.outcomes import Outcome
 from trifold.pddl import UnsolvableError, expand
 from trifold.pddl.executor import Executor
 from trifold.pddl.expansion import expand_with_pymimir
@@ -168,12 +169,12 @@ def judge_numbers(family: str, seed: int, numbers: Sequence[int], workers: int =
     alone = []
     jobs = [{"family": family, "seed": seed, "numbers": list(batch)} for batch in batches]
     for result in run_isolated("fuzz.random_domains:judge_job", jobs, workers=workers, limits=LIMITS):
-        if result.value and result.outcome == "ok":
+        if result.value and not result.error:
             yield from (Verdict(**verdict) for verdict in result.value["verdicts"])
         elif len(batches[result.job]) > 1:
             alone += batches[result.job]
         else:
-            outcome = "hang" if result.outcome == "time limit" else "crash"
+            outcome = "hang" if result.outcome is Outcome.TIMEOUT else "crash"
             yield Verdict(outcome, result.message, number=batches[result.job][0])
     for number in alone:
         yield from judge_numbers(family, seed, [number])
@@ -214,7 +215,7 @@ def smallest(family: str, seed: int, finding: Finding) -> str:
         for domain, problem in best
     ]
     results = run_isolated("fuzz.random_domains:shrink_job", jobs, workers=1, limits=LIMITS)
-    shrunken = [result.value for result in results if result.outcome == "ok" and result.value]
+    shrunken = [result.value for result in results if result.value and not result.error]
     if not shrunken:
         return "\n".join(best[0])
     found = min(shrunken, key=lambda value: len(value["domain"] + value["problem"]))

@@ -88,7 +88,7 @@ def run(count: int, seed: int, *, minutes: float = float("inf")) -> tuple[Counte
         for family in FAMILIES
     ]
     for result in run_isolated("fuzz.second_judge:walk_job", jobs, workers=1, limits=Limits(600.0, 4.0)):
-        if result.outcome != "ok" or result.value is None:
+        if result.error or result.value is None:
             figures.update({"tried": BATCH, "crash": BATCH})
             continue
         for number, outcome, message in result.value["outcomes"]:

@@ -16,7 +16,7 @@ from trifold.logic import evaluate, parameters
 from trifold.logic.navig_xy import distance_network, near_goal, robot_near_goal
 from trifold.model import Model, ModelConfig, ValueNetwork
 from trifold.pddl import load_domain, load_problem
-from trifold.planning import Outcome, follow_policy
+from trifold.planning import Outcome, solve
 from trifold.structures import READOUT
 
 BOUND = 16
@@ -44,7 +44,7 @@ def solve_greedily(model, problem):
     """Follow the strictly greedy policy; V of all states is asked for at once, which is quicker than step by step."""
     states = reachable(problem)
     values = dict(zip(states, model.values(states).tolist(), strict=True))
-    return follow_policy(problem, lambda successors: [values[state] for state in successors], strict=True)
+    return solve(problem, lambda successors: [values[state] for state in successors], policy="strict")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trifold.errors import TrifoldError
-from trifold.planning import EXIT_CODES, TIE, Outcome, choose, follow_policy, replay, solve
+from trifold.planning import TIE, Outcome, Scores, choose, replay, solve
 
 
 @dataclass
@@ -60,7 +60,7 @@ def distances(graph):
     return found
 
 
-def naive_policy(graph, value, max_steps, strict):
+def naive_policy(graph, value, max_steps, policy):
     """The paper's policy, one state at a time."""
     state, visited, actions = graph.initial_state, [graph.initial_state], []
     while True:
@@ -68,7 +68,7 @@ def naive_policy(graph, value, max_steps, strict):
             return "solved", actions
         if len(actions) == max_steps:
             return "step limit", actions
-        ways = [way for way in graph.successors(state) if strict or way[1] not in visited]
+        ways = [way for way in graph.successors(state) if policy == "strict" or way[1] not in visited]
         if not ways:
             return "stuck", actions
         least = min(value(successor) for _, successor in ways)
@@ -93,37 +93,40 @@ def graphs(draw):
 close_values = st.builds(lambda whole, near: whole + 0.75 * TIE * near, st.integers(0, 3), st.integers(0, 3))
 
 
-@given(graphs(), st.lists(close_values, min_size=8, max_size=8), st.integers(0, 6), st.booleans())
-def test_it_goes_where_the_naive_policy_goes(graph, table, max_steps, strict):
-    found = follow_policy(graph, lambda states: [table[state] for state in states], max_steps=max_steps, strict=strict)
-    outcome, actions = naive_policy(graph, lambda state: table[state], max_steps, strict)
+policies = st.sampled_from(["unvisited", "strict"])
+
+
+@given(graphs(), st.lists(close_values, min_size=8, max_size=8), st.integers(0, 6), policies)
+def test_it_goes_where_the_naive_policy_goes(graph, table, max_steps, policy):
+    found = solve(graph, lambda states: [table[state] for state in states], max_steps=max_steps, policy=policy)
+    outcome, actions = naive_policy(graph, lambda state: table[state], max_steps, policy)
     assert (found.outcome, list(found.actions)) == (outcome, actions)
-    assert len(found.values) == len(actions) + 1 == found.visited
+    assert len(found.values) == len(actions) + 1 == found.steps + 1
     assert found.values[0] == table[0]
 
 
-@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("policy", ["unvisited", "strict"])
 @given(graph=graphs())
-def test_it_is_optimal_under_optimal_distances(graph, strict):
+def test_it_is_optimal_under_optimal_distances(graph, policy):
     optimal = distances(graph)
     if 0 not in optimal:
         return
-    found = solve(graph, lambda states: [optimal.get(state, math.inf) for state in states], strict=strict)
+    found = solve(graph, lambda states: [optimal.get(state, math.inf) for state in states], policy=policy)
     assert found.outcome is Outcome.SOLVED
     assert len(found.actions) == optimal[0]
     assert list(found.values) == list(range(optimal[0], -1, -1))
     assert replay(graph, found.actions)
 
 
-@given(graphs(), st.lists(st.integers(-900, 900), min_size=8, max_size=8), st.booleans(), st.randoms())
-def test_rounding_changes_no_choice(graph, table, strict, random):
+@given(graphs(), st.lists(st.integers(-900, 900), min_size=8, max_size=8), policies, st.randoms())
+def test_rounding_changes_no_choice(graph, table, policy, random):
     """V with any error below half a tie, another one each time that it is asked, goes where V itself goes."""
 
     def rounded(states):
         return [table[state] + random.uniform(-0.49, 0.49) * TIE * max(1, abs(table[state])) for state in states]
 
-    exact = follow_policy(graph, lambda states: [table[state] for state in states], strict=strict)
-    found = follow_policy(graph, rounded, strict=strict)
+    exact = solve(graph, lambda states: [table[state] for state in states], policy=policy)
+    found = solve(graph, rounded, policy=policy)
     assert (found.outcome, found.actions) == (exact.outcome, exact.actions)
 
 
@@ -154,7 +157,7 @@ def test_all_successors_are_evaluated_by_one_call_and_visited_ones_not_at_all():
         calls.append(list(states))
         return [abs(5 - state) for state in states]
 
-    found = follow_policy(Counter(5), values)
+    found = solve(Counter(5), values)
     assert found.actions == ("(add-two)", "(add-two)", "(add-one)")
     assert calls == [[0], [1, 2, -1], [3, 4, 1], [5, 6, 3]]
     assert found.evaluated == 10
@@ -162,26 +165,26 @@ def test_all_successors_are_evaluated_by_one_call_and_visited_ones_not_at_all():
 
 def test_a_goal_among_the_successors_gets_no_favour():
     graph = Graph({0: [("(home)", 1), ("(away)", 2)], 2: []}, goals={1})
-    found = follow_policy(graph, lambda states: [{0: 1, 1: 5, 2: 4}[state] for state in states])
+    found = solve(graph, lambda states: [{0: 1, 1: 5, 2: 4}[state] for state in states])
     assert (found.outcome, found.actions) == (Outcome.STUCK, ("(away)",))
 
 
 def test_of_equal_values_the_first_successor_is_taken_and_of_two_ways_to_it_the_first():
     graph = Graph({0: [("(b)", 2), ("(a)", 1), ("(c)", 2)]}, goals={1, 2})
-    assert follow_policy(graph, lambda states: [0.0] * len(states)).actions == ("(b)",)
+    assert solve(graph, lambda states: [0.0] * len(states)).actions == ("(b)",)
 
 
 def test_a_plan_of_exactly_the_step_limit_is_solved():
     def values(states):
         return [abs(5 - state) for state in states]
 
-    assert follow_policy(Counter(5), values, max_steps=3).outcome is Outcome.SOLVED
-    assert follow_policy(Counter(5), values, max_steps=2).outcome is Outcome.STEP_LIMIT
+    assert solve(Counter(5), values, max_steps=3).outcome is Outcome.SOLVED
+    assert solve(Counter(5), values, max_steps=2).outcome is Outcome.STEP_LIMIT
 
 
 def test_an_initial_goal_needs_no_step():
     task = Counter(0)
-    found = follow_policy(task, lambda states: [0.25] * len(states), max_steps=0)
+    found = solve(task, lambda states: [0.25] * len(states), max_steps=0)
     assert (found.outcome, found.actions, found.values) == (Outcome.SOLVED, (), (0.25,))
     assert task.expanded == []
 
@@ -192,12 +195,12 @@ def test_memory_leaves_a_local_minimum_and_strictness_reports_the_cycle():
     def values(states):
         return [bumpy.get(state, 9 + state) for state in states]
 
-    assert follow_policy(Counter(100), values, strict=True).outcome is Outcome.CYCLE
-    assert follow_policy(Counter(100), values, max_steps=50).outcome is Outcome.STEP_LIMIT
+    assert solve(Counter(100), values, policy="strict").outcome is Outcome.CYCLE
+    assert solve(Counter(100), values, max_steps=50).outcome is Outcome.STEP_LIMIT
 
 
 def test_the_timeout_is_an_outcome():
-    found = follow_policy(Counter(10**9), lambda states: [-state for state in states], timeout=0.0)
+    found = solve(Counter(10**9), lambda states: [-state for state in states], timeout=0.0)
     assert (found.outcome, found.actions) == (Outcome.TIMEOUT, ())
 
 
@@ -210,15 +213,15 @@ def test_seconds_are_those_of_all_steps_and_of_each(monkeypatch):
         return [abs(5 - state) for state in states]
 
     monkeypatch.setattr("time.monotonic", lambda: clock)
-    found = follow_policy(Counter(5), values)
+    found = solve(Counter(5), values)
     assert (len(found.actions), found.seconds, found.seconds_per_step) == (3, 12.0, 4.0)  # the initial state's V, too
-    found = follow_policy(Counter(0), values)
+    found = solve(Counter(0), values)
     assert (len(found.actions), found.seconds, found.seconds_per_step) == (0, 3.0, 3.0)
 
 
 def test_on_step_tells_the_way():
     seen = []
-    found = follow_policy(Counter(3), lambda states: [abs(3 - state) for state in states], on_step=seen.append)
+    found = solve(Counter(3), lambda states: [abs(3 - state) for state in states], on_step=seen.append)
     assert [step.number for step in seen] == [0, 1, 2]
     assert [step.action for step in seen] == [None, *found.actions]
     assert [step.value for step in seen] == list(found.values)
@@ -227,20 +230,20 @@ def test_on_step_tells_the_way():
 @pytest.mark.parametrize("bad", [0, 1])
 def test_a_value_that_is_not_a_number_is_refused(bad):
     with pytest.raises(TrifoldError, match="step 1"):
-        follow_policy(
+        solve(
             Counter(3), lambda states: [math.nan if i == bad and len(states) > 1 else 1.0 for i in range(len(states))]
         )
 
 
 def test_too_few_values_are_refused():
     with pytest.raises(ValueError, match="0 values for 1 states"):
-        follow_policy(Counter(3), lambda states: [])
+        solve(Counter(3), lambda states: [])
 
 
 def test_tensors_are_values_too():
     import torch
 
-    found = follow_policy(Counter(4), lambda states: torch.tensor([abs(4.0 - state) for state in states]))
+    found = solve(Counter(4), lambda states: torch.tensor([abs(4.0 - state) for state in states]))
     assert found.values == (4.0, 2.0, 0.0)
     assert all(type(value) is float for value in found.values)
 
@@ -256,8 +259,27 @@ def test_a_plan_that_does_not_replay_is_not_solved():
     assert found.outcome is Outcome.INVALID_PLAN
 
 
-def test_every_outcome_has_its_own_exit_code():
-    assert set(EXIT_CODES) == set(Outcome)
-    assert len(set(EXIT_CODES.values())) == len(Outcome)
-    assert (Outcome.SOLVED.exit_code, Outcome.BAD_INPUT.exit_code) == (0, 2)
-    assert 1 not in EXIT_CODES.values()
+def test_a_plan_is_only_what_solves():
+    found = solve(Counter(5), lambda states: [abs(5 - state) for state in states])
+    assert found.plan == found.actions and len(found.plan) == found.steps == 3
+    found = solve(Counter(5), lambda states: [abs(5 - state) for state in states], max_steps=2)
+    assert found.plan is None and len(found.actions) == found.steps == 2
+
+
+def test_scores_count_for_one_attempt_after_another():
+    scores = Scores(lambda states: [abs(5 - state) for state in states])
+    assert [solve(Counter(5), scores).evaluated for _ in range(2)] == [10, 10]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("greedy", "there is no policy 'greedy'(.|\n)*use unvisited, strict, or module:function"),
+        ("no_such_module:walk", "cannot be imported: No module named 'no_such_module'(.|\n)*PYTHONPATH"),
+        ("trifold.planning:walk", "has no attribute 'walk'"),
+        (":walk", "cannot be imported"),
+    ],
+)
+def test_a_policy_that_is_not_there_is_an_error(name, message):
+    with pytest.raises(TrifoldError, match=message):
+        solve(Counter(1), lambda states: [0.0] * len(states), policy=name)

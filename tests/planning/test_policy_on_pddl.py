@@ -37,12 +37,12 @@ def optimal_distances(problem):
 
 
 @pytest.mark.parametrize(("name", "size"), [("gripper", 3), ("blocks-s", 4), ("blocks-m", 4)])
-@pytest.mark.parametrize("strict", [False, True])
-def test_the_policy_under_optimal_distances_is_optimal(name, size, strict):
+@pytest.mark.parametrize("policy", ["unvisited", "strict"])
+def test_the_policy_under_optimal_distances_is_optimal(name, size, policy):
     domain = load_domain(domain_text(name))
     problem = load_problem(domain, DOMAINS[name].problem(random.Random(0), size))
     distances = optimal_distances(problem)
-    found = solve(problem, lambda states: [distances[state] for state in states], strict=strict)
+    found = solve(problem, lambda states: [distances[state] for state in states], policy=policy)
     assert found.outcome is Outcome.SOLVED
     assert len(found.actions) == distances[problem.initial_state] > 0
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from trifold.outcomes import Outcome
 from trifold.processes import Limits, Result, run_isolated
 
 FUNCTION = "isolated_jobs:run"
@@ -41,21 +42,23 @@ def test_every_end_has_its_name_and_others_go_on() -> None:
     results = run(jobs, workers=2, memory_gib=2.0)
     ends = dict(zip(ways, results[::2], strict=True))
     assert {way: result.outcome for way, result in ends.items()} == {
-        "raise": "crash", "error": "error", "segfault": "crash", "exit": "crash", "print": "ok", "object": "crash",
-        "memory": "memory limit", "load": "memory limit", "open": "error",
+        "raise": "crash", "error": "bad input", "segfault": "crash", "exit": "crash", "print": "finished",
+        "object": "crash", "memory": "memory limit", "load": "memory limit", "open": "bad input",
     }  # fmt: skip
     assert ends["raise"].message == "ValueError: one\ntwo"
     assert ends["error"].value == {"message": "wrong", "place": "here", "remedy": "mend it"}
     assert ends["error"].message == "wrong\n  in: here\n  try: mend it"
     assert "SIGSEGV" in ends["segfault"].message and "exited with 3" in ends["exit"].message
     assert ends["memory"].message == ends["load"].message == "more than 2 GiB"
-    assert ends["open"].value and ends["open"].value["place"] == "/no/such/file"
-    assert all((result.outcome, result.value) == ("ok", {"value": 42}) for result in results[1::2])
+    assert ends["open"].error and ends["open"].error.place == "/no/such/file"
+    assert ends["error"].error and str(ends["error"].error) == ends["error"].message
+    assert ends["print"].error is None and str(ends["raise"].error) == ends["raise"].message
+    assert all((result.outcome, result.value) == ("finished", {"value": 42}) for result in results[1::2])
 
 
 def test_a_job_past_its_time_is_stopped_and_the_next_one_runs() -> None:
     late, fine = run([{"do": "sleep", "seconds": 60}, {"do": "double", "value": 1}], seconds=0.3)
-    assert late.outcome == "time limit" and 0.3 <= late.seconds < 30 and late.value is None
+    assert late.outcome is Outcome.TIMEOUT and 0.3 <= late.seconds < 30 and late.value is None
     assert fine.value == {"value": 2}
 
 

@@ -334,12 +334,12 @@ def test_a_resumed_run_does_not_go_on_without_a_problem(tmp_path, monkeypatch, r
 
     def fail(*what, **how):
         return [
-            replace(item, outcome="time limit", space=None) if item.path.name == name else item
+            replace(item, outcome="timeout", space=None) if item.path.name == name else item
             for item in label(*what, **how)
         ]
 
     monkeypatch.setattr(prepare, "label", fail)
-    with pytest.raises(TrifoldError, match=rf"but not this time: {name} \(time limit\)(.|\n)*in the limits"):
+    with pytest.raises(TrifoldError, match=rf"but not this time: {name} \(timeout\)(.|\n)*in the limits"):
         resume(tmp_path / "run", steps=8)
     assert (tmp_path / "run" / "data.json").read_text() == before
 
@@ -354,7 +354,7 @@ def test_a_resumed_run_may_have_more_time_for_labels(tmp_path):
         with run.opened("config.json") as config:
             config["limits"]["seconds"] = seconds
         run.write("config.json", config)
-        with pytest.raises(TrifoldError, match="time limit") if seconds < 1 else nullcontext():
+        with pytest.raises(TrifoldError, match="timeout") if seconds < 1 else nullcontext():
             resume(run.path, steps=8, cache=tmp_path / "cache")
         assert (run.path / "data.json").read_text() == before
 
@@ -363,7 +363,7 @@ def test_nothing_is_left_of_a_run_that_could_not_begin(tmp_path):
     write_problems(tmp_path / "pddl", "gripper", [1], 0)
     (problem,) = (tmp_path / "pddl" / "train").iterdir()
     problem.write_text("(define (problem")
-    with pytest.raises(TrifoldError, match="no training problem could be labelled: 1 input error"):
+    with pytest.raises(TrifoldError, match="no training problem could be labelled: 1 bad input"):
         run_tiny(tmp_path / "pddl", tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from trifold.bench.report import Row
 from trifold.bench.timing import Timing
 from trifold.errors import TrifoldError
-from trifold.evaluation.first_plan import first_plan_job
-from trifold.evaluation.planner import Job, find_planner, planner_version
-from trifold.planning import Outcome
+from trifold.evaluation import PlannerJob, find_planner, first_plan_job, planner_version
+from trifold.outcomes import Outcome
 
 
 def choose_planner(planner: Path | None) -> Path | None:
@@ -28,7 +27,7 @@ def time_first_plan(planner: Path | None, domain: Path, problem: Path, seconds: 
     stage, what = "first plan", "LAMA, the whole problem"
     if planner is None:
         return Row(stage, what, note="Fast Downward is not installed: pip install 'trifold[planners]', or --planner")
-    job = Job(str(planner), str(domain), str(problem), timeout=seconds, optimal_timeout=0.0)
+    job = PlannerJob(str(planner), str(domain), str(problem), timeout=seconds, optimal_timeout=0.0)
     found = first_plan_job(asdict(job), lambda report: None)
     if found["outcome"] != Outcome.SOLVED:
         return Row(stage, what, note=f"no plan in {seconds:g} s: {found['message']}")

@@ -24,6 +24,7 @@ from trifold.errors import TrifoldError
 from trifold.expressions import open_source
 from trifold.files import temporary_folder
 from trifold.model import Model, ModelConfig, choose_device
+from trifold.outcomes import Outcome
 from trifold.pddl import StateSpace, load_domain, load_problem
 from trifold.processes import Limits, run_isolated
 from trifold.structures import Structures, concatenate
@@ -153,9 +154,9 @@ def check_problem(domain: Path, problem: Path, limits: Limits) -> None:
     """Read a problem within limits, so that it can be read without them; raises what is wrong with it."""
     jobs = [{"domain": str(domain), "problem": str(problem)}]
     (result,) = run_isolated("trifold.bench.run:read_job", jobs, workers=1, limits=limits)
-    if result.outcome == "error" and result.value:
-        raise TrifoldError(**result.value)
-    if result.outcome != "ok":
+    if result.outcome is Outcome.BAD_INPUT and result.error:
+        raise result.error
+    if result.error:
         raise TrifoldError(
             f"the problem cannot be read: {result.outcome}, {result.message}",
             place=str(problem),

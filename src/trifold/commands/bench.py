@@ -13,6 +13,7 @@ from trifold.commands.options import Device, EncoderName, Json, MaxStates, Memor
 from trifold.errors import TrifoldError
 from trifold.files import sweep
 from trifold.memory import OutOfMemory
+from trifold.outcomes import Outcome
 
 
 def bench(
@@ -92,8 +93,10 @@ def bench(
         (result,) = run_isolated("trifold.bench.run:bench_job", [job], workers=1, limits=Limits(), on_event=say)
     finally:
         sweep(Path(gettempdir()))  # the child may have been killed
-    if result.outcome == "memory limit":
+    if result.outcome is Outcome.MEMORY_LIMIT:
         raise OutOfMemory(f"there is not enough memory: {result.message}", remedy="use smaller problems, or --batch")
-    if result.outcome != "ok" or result.value is None:
-        raise TrifoldError(**(result.value or {"message": f"the benchmark failed: {result.message}"}))
+    if result.value is None:
+        raise TrifoldError(f"the benchmark failed: {result.message}")
+    if result.error:
+        raise result.error
     typer.echo(json_format.dumps(result.value["json"], indent=2) if json else result.value["text"])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trifold.commands.options import Detour, Json, Keep, MaxStates, Memory, Quiet, Timeout, Workers
-from trifold.commands.progress import progress_bar
+from trifold.commands.progress import progress_bar, when_interrupted
 from trifold.errors import TrifoldError
 from trifold.limits import LabelLimits
 
@@ -43,16 +43,13 @@ def label(
     limits = LabelLimits(max_states, keep or None, timeout, memory, detour)
     splits = find_splits(place)
     summaries = []
-    try:
-        with _show(sum(len(problems) for _, _, problems in splits), quiet) as on_progress:
-            for name, domain, problems in splits:
-                labelled = label_problems(
-                    domain, problems, limits=limits, workers=workers, cache=default_cache(), on_progress=on_progress
-                )
-                summaries.append(summarise_labels(name, labelled))
-    except KeyboardInterrupt:
-        typer.echo("interrupted; what was labelled is cached: the same command goes on from there", err=True)
-        raise typer.Exit(130) from None
+    go_on = "interrupted; what was labelled is cached: the same command goes on from there"
+    with when_interrupted(go_on), _show(sum(len(files) for _, _, files in splits), quiet) as on_progress:
+        for name, domain, problems in splits:
+            labelled = label_problems(
+                domain, problems, limits=limits, workers=workers, cache=default_cache(), on_progress=on_progress
+            )
+            summaries.append(summarise_labels(name, labelled))
     if json:
         typer.echo(json_format.dumps([asdict(summary) for summary in summaries], indent=2))
     else:

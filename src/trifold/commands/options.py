@@ -42,8 +42,17 @@ ModelFile = Annotated[
 ]
 DomainFile = Annotated[Path | None, typer.Option("--domain", "-d", help="The PDDL domain file.")]
 MaxSteps = Annotated[int, typer.Option("--max-steps", min=0, help="Steps after which the policy gives up.")]
+PolicyName = Annotated[
+    str | None,
+    typer.Option(
+        "--policy",
+        metavar="NAME",
+        help="How to act by V: unvisited (the default), strict, or module:function for your own.",
+    ),
+]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="The policy without memory: the least V of all successors, visited or not.")
+    bool,
+    typer.Option("--strict", help="Short for --policy strict: the least V of all successors, visited or not."),
 ]
 MaxStates = Annotated[int, typer.Option("--max-states", min=1, help="Leave out problems with more states.")]
 Keep = Annotated[
@@ -59,3 +68,10 @@ Detour = Annotated[
         "shortest, and their successors.",
     ),
 ]
+
+
+def choose_policy(policy: str | None, strict: bool) -> str:
+    """The policy that --policy and --strict ask for together."""
+    if policy and strict:
+        raise typer.BadParameter("--strict is short for --policy strict: use one of the two")
+    return policy or ("strict" if strict else "unvisited")

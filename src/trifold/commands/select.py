@@ -5,30 +5,34 @@ from __future__ import annotations
 import json as json_format
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trifold.commands.evaluate import show_records, tell_waiting
-from trifold.commands.options import Device, Json, Memory, Quiet, Timeout, Workers
+from trifold.commands.evaluate import describe_attempt
+from trifold.commands.options import Device, Json, Memory, PolicyName, Quiet, Timeout, Workers
+from trifold.commands.progress import show_records, tell_waiting, when_interrupted
 from trifold.errors import TrifoldError
 
 if TYPE_CHECKING:
-    from trifold.training import Selection
-    from trifold.training.run import RunFolder
+    from trifold.training import RunFolder, Selection
+
+Problems = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="DIR", help="Problems to select on: larger than those of training. The recipe's if not given."
+    ),
+]
+Steps = Annotated[
+    int | None, typer.Option("--max-steps", min=0, help="Steps after which the policy gives up. 500 if not given.")
+]
 
 
 def select(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `trifold train --seeds N` made.")],
-    place: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="DIR", help="Problems to select on: larger than those of training. The recipe's if not given."
-        ),
-    ] = None,
-    max_steps: Annotated[
-        int | None, typer.Option("--max-steps", min=0, help="Steps after which the policy gives up. 500 if not given.")
-    ] = None,
+    place: Problems = None,
+    policy: PolicyName = None,
+    max_steps: Steps = None,
     timeout: Timeout = None,
     memory: Memory = None,
     workers: Workers = None,
@@ -43,76 +47,80 @@ def select(
     stopped. The problems must not be those that results are reported on. Without DIR they are those that the run's
     recipe describes, drawn into RUN/selection.
     """
-    from trifold.evaluation import evaluate
-    from trifold.evaluation.records import file_sha256
-    from trifold.evaluation.selection import best_of, score_each
-    from trifold.model import Model
-    from trifold.pddl.folder import find_domain, find_problems
+    from trifold.evaluation import best_of, evaluate, file_sha256, score_each
+    from trifold.pddl import find_domain, find_problems
     from trifold.processes import available_cores
-    from trifold.training.run import RunFolder
+    from trifold.training import RunFolder
 
     folder = RunFolder(run)
-    candidates = {path.parent.name: path for path in sorted(run.glob("seed-*/best.safetensors"))}
-    if not candidates or not folder.model.exists():
-        raise TrifoldError(
-            "there is no finished training in this folder", place=str(run), remedy="give one that `trifold train` made"
-        )
-    training = folder.training()
-    if len(training["seeds"]) != len(candidates):
-        raise TrifoldError(
-            "the training in this folder is not finished", place=str(run), remedy=f"trifold train --resume {run}"
-        )
+    candidates = _find_candidates(folder)
     if place is None:
-        selection = _selection_of(folder)
-        if selection is None or len(candidates) == 1:
-            why = "one seed was trained" if selection else "its recipe names no problems to select on"
+        recipe = _selection_of(folder)
+        if recipe is None or len(candidates) == 1:
+            why = "one seed was trained" if recipe else "its recipe names no problems to select on"
             typer.echo(f"{run}: {why}, so the least validation loss decides", err=True)
             return
-        place, max_steps = (
-            draw_problems_of(selection, run / "selection"),
-            selection.max_steps if max_steps is None else max_steps,
-        )
-    problems, max_steps = find_problems(place), 500 if max_steps is None else max_steps
+        place = draw_problems_of(recipe, run / "selection")
+        max_steps = recipe.max_steps if max_steps is None else max_steps
+    problems = find_problems(place)
+    settings: dict[str, Any] = {
+        "domain": find_domain(place),
+        "policy": policy or "unvisited",
+        "max_steps": 500 if max_steps is None else max_steps,
+        "timeout": timeout,
+        "memory_gib": memory,
+        "workers": workers or available_cores(),
+        "device": device,
+    }
     losses = {name: _validation_loss(path) for name, path in candidates.items()}
-    records = {}
-    try:
+    records, file = {}, run / "selection.jsonl"
+    with when_interrupted("interrupted; the same command goes on from there"):
         for name, path in candidates.items():
-            with show_records(len(problems), quiet) as on_record:
-                records[name] = evaluate(
-                    path,
-                    problems,
-                    records=run / "selection.jsonl",
-                    domain=find_domain(place),
-                    max_steps=max_steps,
-                    timeout=timeout,
-                    memory_gib=memory,
-                    workers=workers or available_cores(),
-                    device=device,
-                    on_record=on_record,
-                    on_wait=lambda: tell_waiting(run / "selection.jsonl"),
-                )
-    except KeyboardInterrupt:
-        typer.echo("interrupted; the same command goes on from there", err=True)
-        raise typer.Exit(130) from None
+            with show_records("evaluating", len(problems), describe_attempt, quiet) as show:
+                settings |= {"on_record": show, "on_wait": lambda: tell_waiting(file)}
+                records[name] = evaluate(path, problems, records=file, **settings)
     scores = score_each(records)
     chosen = best_of(scores, losses)
-    with folder.locked():
-        model = Model.load(candidates[chosen])
-        model.provenance["training"] = training
-        model.provenance["selection"] = {
-            "problems": sorted(map(file_sha256, problems)),
-            "max_steps": max_steps,
-            "models": {name: asdict(score) | {"validation_loss": losses[name]} for name, score in scores.items()},
-        }
-        model.save(folder.model)
+    selection = {
+        "problems": sorted(map(file_sha256, problems)),
+        "policy": settings["policy"],
+        "max_steps": settings["max_steps"],
+        "models": {name: asdict(score) | {"validation_loss": losses[name]} for name, score in scores.items()},
+    }
+    _keep(folder, candidates[chosen], selection)
     if json:
-        typer.echo(json_format.dumps(model.provenance["selection"] | {"chosen": chosen}, indent=2))
+        typer.echo(json_format.dumps(selection | {"chosen": chosen}, indent=2))
         return
     for name, score in scores.items():
         typer.echo(
             f"{name}: {score.solved} of {len(problems)} solved, {score.length} steps where all solve, "
             f"validation loss {losses[name]:.4f}{'  <- kept' if name == chosen else ''}"
         )
+
+
+def _find_candidates(folder: RunFolder) -> dict[str, Path]:
+    """The best model of each seed, if the training is finished."""
+    place = str(folder.path)
+    candidates = {path.parent.name: path for path in sorted(folder.path.glob("seed-*/best.safetensors"))}
+    if not candidates or not folder.model.exists():
+        raise TrifoldError(
+            "there is no finished training in this folder", place=place, remedy="give one that `trifold train` made"
+        )
+    if len(folder.training()["seeds"]) != len(candidates):
+        raise TrifoldError(
+            "the training in this folder is not finished", place=place, remedy=f"trifold train --resume {place}"
+        )
+    return candidates
+
+
+def _keep(folder: RunFolder, file: Path, selection: dict[str, Any]) -> None:
+    """Make the model in a file that of the run, and let it say how it was selected."""
+    from trifold.model import Model
+
+    with folder.locked():
+        model = Model.load(file)
+        model.provenance |= {"training": folder.training(), "selection": selection}
+        model.save(folder.model)
 
 
 def _selection_of(folder: RunFolder) -> Selection | None:

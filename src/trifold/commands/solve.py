@@ -5,14 +5,14 @@ from __future__ import annotations
 import json as json_format
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import count
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trifold.commands.options import Device, DomainFile, Json, MaxSteps, Memory, ModelFile, Quiet, Strict, Timeout
+from trifold.commands import options
+from trifold.commands.progress import when_interrupted
 from trifold.errors import TrifoldError
 
 if TYPE_CHECKING:
@@ -20,31 +20,34 @@ if TYPE_CHECKING:
 
 
 def solve(
-    model: ModelFile,
+    model: options.ModelFile,
     problem: Annotated[Path, typer.Argument(help="A PDDL problem file.")],
-    domain: DomainFile = None,
+    domain: options.DomainFile = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write the plan; standard output if not given.")
     ] = None,
-    strict: Strict = False,
-    max_steps: MaxSteps = 1000,
-    timeout: Timeout = None,
-    memory: Memory = None,
-    device: Device = "auto",
-    json: Json = False,
-    quiet: Quiet = False,
+    policy: options.PolicyName = None,
+    strict: options.Strict = False,
+    max_steps: options.MaxSteps = 1000,
+    timeout: options.Timeout = None,
+    memory: options.Memory = None,
+    device: options.Device = "auto",
+    json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
-    """Solve a problem by stepping to the unvisited successor with the least V.
+    """Solve a problem by stepping to the unvisited successor with the least V, or by another --policy.
 
     The model carries its domain, so --domain is needed only to use another text of it. The plan is replayed by an
     engine of its own before it is called solved.
 
     Exit codes: 0 solved, 2 bad input, 3 step limit, 4 stuck, 5 cycle (--strict), 6 timeout, 7 memory limit, 8 crash,
-    9 invalid plan, 10 disagreement of two engines about the plan, 130 interrupted.
+    9 invalid plan, 10 disagreement of two engines about the plan, 130 interrupted; of searches also 11 unsolvable,
+    12 state limit and 13 no plan.
     """
-    from trifold.evaluation import Job, attempt_each
+    from trifold.evaluation import SolveJob, attempt_each
     from trifold.files import MOST_DATA_BYTES, open_file
     from trifold.planning import Outcome, plan_text, write_plan
+    from trifold.processes import Limits
     from trifold.shipped import find_model
 
     model_file = find_model(model)
@@ -54,25 +57,22 @@ def solve(
                 pass  # what cannot be opened is said at once, before a process starts
     if output is not None and not output.parent.is_dir():
         raise TrifoldError("there is no such folder", place=str(output.parent), remedy="make it, or give another -o")
-    job = Job(str(model_file), str(problem), str(domain) if domain else None, strict, max_steps, device)
-    try:
-        with _show_steps(quiet) as on_event:
-            (attempt,) = attempt_each([job], timeout=timeout, memory_gib=memory, on_event=on_event)
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        raise typer.Exit(130) from None
-    if attempt.outcome is Outcome.BAD_INPUT and attempt.error:
+    name = options.choose_policy(policy, strict)
+    job = SolveJob(str(model_file), str(problem), str(domain) if domain else None, name, max_steps, device)
+    with when_interrupted("interrupted"), _show_steps(quiet) as on_event:
+        (attempt,) = attempt_each([job], limits=Limits(timeout, memory), on_event=on_event)
+    outcome, plan = attempt.trajectory.outcome, attempt.trajectory.plan
+    if outcome is Outcome.BAD_INPUT and attempt.error:
         raise attempt.error
-    is_solved = attempt.outcome is Outcome.SOLVED
-    if is_solved and output is not None:
-        write_plan(output, attempt.actions)
-    if not quiet or not is_solved:
+    if plan is not None and output is not None:
+        write_plan(output, plan)
+    if not quiet or plan is None:
         typer.echo(_summary(attempt), err=True)
     if json:
         typer.echo(json_format.dumps(_machine_form(attempt, output), indent=2))
-    elif is_solved and output is None:
-        typer.echo(plan_text(attempt.actions), nl=False)
-    raise typer.Exit(attempt.outcome.exit_code)
+    elif plan is not None and output is None:
+        typer.echo(plan_text(plan), nl=False)
+    raise typer.Exit(outcome.exit_code)
 
 
 @contextmanager
@@ -81,67 +81,55 @@ def _show_steps(quiet: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, markup=False, highlight=False)
+    with console.status("loading") if console.is_terminal and not quiet else nullcontext() as status:
 
-    def write(line: str) -> None:
-        typer.echo(line, err=True)
+        def listen(event: dict[str, Any]) -> None:
+            match event["event"]:
+                case "warning":
+                    line = f"warning: {event['message']}"
+                case "ready" if not quiet:
+                    line = f"{event['model']} on {event['device']}: {event['domain']}, {event['objects']} objects"
+                case "step" if not quiet:
+                    line = f"step {event['number']}  V {event['value']:.2f}  {event['action'] or 'start'}"
+                    if status:
+                        return status.update(Text(line))
+                case _:
+                    return None
+            return console.print(line) if status else typer.echo(line, err=True)
 
-    if quiet:
-        yield _listener(show=lambda line: None, tell=lambda line: None, warn=write)
-    elif not console.is_terminal:
-        yield _listener(show=write, tell=write, warn=write)
-    else:
-
-        def write_above(line: str) -> None:
-            console.print(line, markup=False, highlight=False)
-
-        with console.status("loading") as status:
-            yield _listener(show=lambda line: status.update(Text(line)), tell=write_above, warn=write_above)
-
-
-def _listener(
-    show: Callable[[str], None], tell: Callable[[str], None], warn: Callable[[str], None]
-) -> Callable[[dict[str, Any]], None]:
-    """Put the events of an attempt in words: steps to show, what was loaded to tell, and warnings."""
-    numbers = count()
-
-    def listen(event: dict[str, Any]) -> None:
-        match event["event"]:
-            case "ready":
-                tell(f"{event['model']} on {event['device']}: {event['domain']}, {event['objects']} objects")
-            case "warning":
-                warn(f"warning: {event['message']}")
-            case "step":
-                show(f"step {next(numbers)}  V {event['value']:.2f}  {event['action'] or 'start'}")
-
-    return listen
+        yield listen
 
 
 def _summary(attempt: Attempt) -> str:
-    steps = len(attempt.actions)
-    parts = [f"{attempt.outcome.value} after {steps} step{'' if steps == 1 else 's'}"]
-    if attempt.values:
-        parts.append(f"V from {attempt.values[0]:.2f} to {attempt.values[-1]:.2f}")
-    if attempt.evaluated is not None:
-        parts.append(f"{attempt.evaluated} states evaluated")
+    trajectory = attempt.trajectory
+    parts = [f"{trajectory.outcome.value} after {trajectory.steps} step{'' if trajectory.steps == 1 else 's'}"]
+    if trajectory.plan is not None and len(trajectory.plan) != trajectory.steps:
+        parts.append(f"a plan of {len(trajectory.plan)}")
+    if trajectory.values:
+        parts.append(f"V from {trajectory.values[0]:.2f} to {trajectory.values[-1]:.2f}")
+    if trajectory.evaluated is not None:
+        parts.append(f"{trajectory.evaluated} states evaluated")
     parts.append(f"{attempt.seconds:.1f} s")
-    if attempt.seconds_per_step is not None:
-        parts.append(f"{attempt.seconds_per_step:.3f} s per step")
+    if trajectory.seconds_per_step is not None:
+        parts.append(f"{trajectory.seconds_per_step:.3f} s per step")
     reason = f"\n{attempt.error}" if attempt.error else ""
     return ", ".join(parts) + reason
 
 
 def _machine_form(attempt: Attempt, output: Path | None) -> dict[str, Any]:
+    trajectory = attempt.trajectory
     return {
-        **{key: value for key, value in (attempt.about or {}).items() if key != "event"},
-        "outcome": attempt.outcome.value,
-        "exit_code": attempt.outcome.exit_code,
+        **(attempt.about or {}),
+        "outcome": trajectory.outcome.value,
+        "exit_code": trajectory.outcome.exit_code,
         "warnings": attempt.warnings,
         "message": str(attempt.error) if attempt.error else None,
-        "actions": attempt.actions,
-        "values": [value if math.isfinite(value) else None for value in attempt.values],
-        "plan_file": str(output) if output and not attempt.outcome.exit_code else None,
-        "states_evaluated": attempt.evaluated,
+        "actions": trajectory.actions,
+        "values": [value if math.isfinite(value) else None for value in trajectory.values],
+        "plan_file": str(output) if output and trajectory.plan is not None else None,
+        "steps": trajectory.steps,
+        "states_evaluated": trajectory.evaluated,
         "seconds": attempt.seconds,
-        "seconds_per_step": attempt.seconds_per_step,
+        "seconds_per_step": trajectory.seconds_per_step,
     }

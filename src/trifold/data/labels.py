@@ -10,10 +10,12 @@ from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from trifold.errors import TrifoldError
 from trifold.files import open_regular, read_text, sweep, temporary_folder, write_whole
 from trifold.limits import LabelLimits
+from trifold.outcomes import Outcome
 from trifold.pddl import load_domain
 from trifold.pddl.state_space import VERSION, StateSpace
 from trifold.processes import Limits, Result, available_cores, run_isolated
@@ -21,8 +23,8 @@ from trifold.sealed import MAX_BYTES, SEAL, check_seal, parse_object, seal, writ
 
 FUNCTION = "trifold.pddl.expansion:expand_to_file"
 
-CACHED_FAILURES = ("state limit", "time limit", "memory limit", "unsolvable")
-"""Outcomes that would come again under the same limits. Input errors are quick to find, and crashes may be luck."""
+CACHED_FAILURES = (Outcome.STATE_LIMIT, Outcome.TIMEOUT, Outcome.MEMORY_LIMIT, Outcome.UNSOLVABLE)
+"""Outcomes that would come again under the same limits. Bad input is quick to find, and crashes may be luck."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,10 @@ class Labelled:
 
     path       the problem's file
     digest     a hash of its text
-    outcome    "labelled", "state limit", "time limit", "memory limit", "crash", "unsolvable" (no plan from the initial
-               state) or "input error"
+    outcome    labelled, state limit, timeout, memory limit, crash, unsolvable (no plan from the initial state) or bad
+               input
     message    what went wrong, in words
-    space      the labelled states, if the outcome is "labelled"
+    space      the labelled states, if the outcome is labelled
     states     how many states the problem has
     kept       how many of them the space holds
     seconds    how long the expansion took, also if it was done before and cached
@@ -42,7 +44,7 @@ class Labelled:
     """
 
     path: Path
-    outcome: str
+    outcome: Outcome
     digest: str = ""
     message: str = ""
     states: int = 0
@@ -87,7 +89,7 @@ def label(
             try:
                 problem_source = (read_text(path), str(path))
             except TrifoldError as error:
-                finish(index, Labelled(path, "input error", message=str(error)))
+                finish(index, Labelled(path, Outcome.BAD_INPUT, message=str(error)))
                 continue
             digests[index] = hashlib.sha256(problem_source[0].encode()).hexdigest()
             entry = folder / cache_key(domain_source.text, problem_source[0], limits)
@@ -135,8 +137,7 @@ def _look_up(path: Path, entry: Path) -> Labelled | None:
             content = file.read(MAX_BYTES)
         facts = parse_object(content)
         check_seal(facts.pop(SEAL, None), content)
-        space = StateSpace.load(_space_file(entry)) if facts["outcome"] == "labelled" else None
-        return Labelled(path, cached=True, space=space, **facts)
+        return _labelled(path, entry, facts, cached=True)
     except (FileNotFoundError, ValueError, KeyError, TypeError, TrifoldError):
         return None
     except OSError as error:
@@ -149,17 +150,21 @@ def _look_up(path: Path, entry: Path) -> Labelled | None:
 
 def _keep(path: Path, entry: Path, result: Result) -> Labelled:
     """What became of a problem, kept in the cache if it would come again."""
-    if result.outcome == "ok" and result.value is not None:
-        facts = result.value | {"seconds": result.seconds}
-    else:
-        outcome = "input error" if result.outcome == "error" else result.outcome
-        if result.outcome == "error" and result.value and result.value["place"] == str(_space_file(entry)):
-            raise TrifoldError(**result.value)  # the cache cannot be written: every problem would fail
-        facts = {"outcome": outcome, "message": result.message, "seconds": result.seconds}
-    space = StateSpace.load(_space_file(entry)) if facts["outcome"] == "labelled" else None
-    if space is not None or facts["outcome"] in CACHED_FAILURES:
+    if result.error and result.error.place == str(_space_file(entry)):
+        raise result.error  # the cache cannot be written: every problem would fail
+    failure = {"outcome": result.outcome, "message": result.message}
+    facts = (failure if result.error else result.value or {}) | {"seconds": result.seconds}
+    labelled = _labelled(path, entry, facts)
+    if labelled.space is not None or labelled.outcome in CACHED_FAILURES:
         write_whole(_facts_file(entry), seal(write_object(facts).encode()))
-    return Labelled(path, space=space, **facts)
+    return labelled
+
+
+def _labelled(path: Path, entry: Path, facts: dict[str, Any], cached: bool = False) -> Labelled:
+    """The facts of a problem, and the states that are in a file of their own."""
+    outcome = Outcome(facts["outcome"])
+    space = StateSpace.load(_space_file(entry)) if outcome is Outcome.LABELLED else None
+    return Labelled(path, **facts | {"outcome": outcome}, cached=cached, space=space)
 
 
 def _space_file(entry: Path) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from trifold.data.labels import Labelled
 from trifold.errors import TrifoldError
+from trifold.outcomes import Outcome
 from trifold.pddl import DOMAIN, problem_files
 
 SPLITS = ("train", "validation")
@@ -38,7 +39,7 @@ class Summary:
 
 def summarise_labels(folder: str, labelled: Sequence[Labelled]) -> Summary:
     """Add up what was labelled in a folder."""
-    done = [item for item in labelled if item.outcome == "labelled"]
+    done = [item for item in labelled if item.outcome is Outcome.LABELLED]
     return Summary(
         folder,
         len(labelled),
@@ -48,7 +49,7 @@ def summarise_labels(folder: str, labelled: Sequence[Labelled]) -> Summary:
         sum(item.dead_ends for item in done),
         max((item.max_distance for item in done), default=0),
         sum(item.seconds for item in labelled),
-        dict(Counter(item.outcome for item in labelled if item.outcome != "labelled")),
+        dict(Counter(item.outcome for item in labelled if item.outcome is not Outcome.LABELLED)),
     )
 
 

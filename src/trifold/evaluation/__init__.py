@@ -2,20 +2,36 @@
 
 from trifold.evaluation.attempt import Attempt, attempt_each
 from trifold.evaluation.evaluate import evaluate
-from trifold.evaluation.job import Job
-from trifold.evaluation.records import Record, append_record, read_records
+from trifold.evaluation.first_plan import find_first_plans, first_plan_job
+from trifold.evaluation.job import SolveJob
+from trifold.evaluation.planner import PlannerJob, find_planner, planner_version
+from trifold.evaluation.records import Record, append_record, file_sha256, read_records
+from trifold.evaluation.references import Reference, best_of_each, find_references, read_references
+from trifold.evaluation.selection import best_of, score_each
 from trifold.evaluation.tables import RENDERERS, Row, aligned_text, summarise
 
 __all__ = [
     "RENDERERS",
     "Attempt",
-    "Job",
+    "PlannerJob",
     "Record",
+    "Reference",
     "Row",
+    "SolveJob",
     "aligned_text",
     "append_record",
     "attempt_each",
+    "best_of",
+    "best_of_each",
     "evaluate",
+    "file_sha256",
+    "find_first_plans",
+    "find_planner",
+    "find_references",
+    "first_plan_job",
+    "planner_version",
     "read_records",
+    "read_references",
+    "score_each",
     "summarise",
 ]

@@ -3,116 +3,99 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from trifold.errors import TrifoldError
-from trifold.evaluation.job import Job
+from trifold.evaluation.job import SolveJob
 from trifold.memory import OutOfMemory
-from trifold.planning import Outcome
+from trifold.outcomes import Outcome
+from trifold.planning import Trajectory
 from trifold.processes import Limits, Result, run_isolated
-
-# How the end of a child process reads as the end of an attempt.
-OUTCOMES = {
-    "error": Outcome.BAD_INPUT,
-    "time limit": Outcome.TIMEOUT,
-    "memory limit": Outcome.MEMORY_LIMIT,
-    "crash": Outcome.CRASH,
-}
 
 
 @dataclass(frozen=True)
 class Attempt:
     """What came of one job.
 
-    `actions` and `values` are as in `Trajectory`; if the child did not live to the end, they go as far as it got.
-    `seconds` is the whole attempt, parsing included. `about` holds the names of model, domain and device and the number
-    of objects, and is None if the child never got so far.
+    trajectory  that the child returned; of one that did not live to do so, how it ended, the steps that it had told of,
+                and V before the first and after the last of them
+    seconds     of the whole attempt, parsing included
+    error       what went wrong, in words
+    about       the names of model, domain and device and the number of objects; None if the child never got so far
     """
 
-    job: Job
-    outcome: Outcome
-    actions: tuple[str, ...]
-    values: tuple[float, ...]
+    job: SolveJob
+    trajectory: Trajectory
     seconds: float
-    evaluated: int | None = None
-    seconds_per_step: float | None = None
     error: TrifoldError | None = None
     about: dict[str, Any] | None = None
     warnings: tuple[str, ...] = ()
 
 
+@dataclass
+class _Told:
+    """What a child has told while it ran."""
+
+    about: dict[str, Any] | None = None
+    warnings: list[str] = field(default_factory=list)
+    steps: int = 0
+    values: tuple[float, ...] = ()
+
+    def listen(self, event: dict[str, Any]) -> None:
+        match event:
+            case {"event": "ready", **about}:
+                self.about = about
+            case {"event": "warning", "message": message}:
+                self.warnings.append(message)
+            case {"event": "step", "number": number, "value": value}:
+                self.steps, self.values = number, (*self.values[:1], value)
+
+
 def attempt_each(
-    jobs: Sequence[Job],
+    jobs: Sequence[SolveJob],
     *,
     workers: int = 1,
-    timeout: float | None = None,
-    memory_gib: float | None = None,
+    limits: Limits,
     on_event: Callable[[dict[str, Any]], None] | None = None,
 ) -> Generator[Attempt, None, None]:
     """Run the jobs in `workers` child processes, each within the limits, and yield the attempts as they end."""
-    events: list[list[dict[str, Any]]] = [[] for _ in jobs]
+    told = [_Told() for _ in jobs]
 
-    def keep(index: int, event: dict[str, Any]) -> None:
-        events[index].append(event)
+    def listen(index: int, event: dict[str, Any]) -> None:
+        told[index].listen(event)
         if on_event:
             on_event(event)
 
-    results = run_isolated(
-        "trifold.evaluation.job:solve_job",
-        [asdict(job) for job in jobs],
-        workers=workers,
-        limits=Limits(seconds=timeout, memory_gib=memory_gib),
-        on_event=keep,
-    )
-    for result in results:
-        yield _attempt(jobs[result.job], result, events[result.job])
-        events[result.job].clear()
+    asked = [asdict(job) for job in jobs]
+    for result in run_isolated(
+        "trifold.evaluation.job:solve_job", asked, workers=workers, limits=limits, on_event=listen
+    ):
+        yield _attempt(jobs[result.job], result, told[result.job])
 
 
-def describe(job: Job, *, timeout: float | None = None, memory_gib: float | None = None) -> dict[str, Any]:
+def describe(job: SolveJob, limits: Limits) -> dict[str, Any]:
     """The names of the job's model, domain, device and hardware, and the model's origin; raises what is wrong.
 
     The limits are those of one attempt: where the model and the domain alone go beyond them, every attempt would.
     """
-    limits = Limits(seconds=timeout, memory_gib=memory_gib)
     (result,) = run_isolated("trifold.evaluation.job:describe_job", [asdict(job)], workers=1, limits=limits)
-    match result.outcome:
-        case "error" | "crash":
-            raise _error(result)
-        case "time limit":
-            raise TrifoldError(f"reading the model and the domain was {result.message}", remedy="raise --timeout")
-        case "memory limit":
-            raise OutOfMemory(
-                f"not enough memory to read the model and the domain: {result.message}", remedy="raise --memory"
-            )
+    if result.outcome is Outcome.TIMEOUT:
+        raise TrifoldError(f"reading the model and the domain was {result.message}", remedy="raise --timeout")
+    if result.outcome is Outcome.MEMORY_LIMIT:
+        raise OutOfMemory(
+            f"not enough memory to read the model and the domain: {result.message}", remedy="raise --memory"
+        )
+    if result.error:
+        raise result.error
     assert result.value is not None
     return result.value
 
 
-def _error(result: Result) -> TrifoldError:
-    """What the child has to say to the user, or what befell it."""
-    if result.outcome == "error" and result.value:
-        return TrifoldError(**result.value)
-    return TrifoldError(result.message)
-
-
-def _attempt(job: Job, result: Result, events: Sequence[dict[str, Any]]) -> Attempt:
-    is_answered = result.outcome == "ok"
-    answer = result.value if is_answered and result.value else {}
-    steps = [event for event in events if event["event"] == "step"]
-    error = None if is_answered else _error(result)
-    if failure := answer.get("failure"):
-        error = TrifoldError(failure)
-    return Attempt(
-        job,
-        Outcome(answer["outcome"]) if is_answered else OUTCOMES[result.outcome],
-        actions=tuple(step["action"] for step in steps[1:]),  # no action leads to the first state
-        values=tuple(step["value"] for step in steps),
-        seconds=result.seconds,
-        evaluated=answer.get("evaluated"),
-        seconds_per_step=answer.get("seconds_per_step"),
-        error=error,
-        about=next((event for event in events if event["event"] == "ready"), None),
-        warnings=tuple(event["message"] for event in events if event["event"] == "warning"),
-    )
+def _attempt(job: SolveJob, result: Result, told: _Told) -> Attempt:
+    if result.value and not result.error:
+        trajectory = Trajectory.from_json(result.value)
+        error = TrifoldError(trajectory.failure) if trajectory.failure else None
+    else:
+        trajectory, error = Trajectory(result.outcome, (), told.values, told.steps), result.error
+    return Attempt(job, trajectory, result.seconds, error, told.about, tuple(told.warnings))

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import math
 import os
-import platform
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import closing
-from datetime import UTC, datetime
-from importlib.metadata import version
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from trifold.errors import TrifoldError
 from trifold.evaluation.attempt import Attempt, attempt_each, describe
-from trifold.evaluation.job import Job
-from trifold.evaluation.records import (
-    SCHEMA,
-    Record,
-    append_record,
-    attempt_key,
-    command_line,
-    file_sha256,
-    read_records,
-)
-from trifold.files import MOST_DATA_BYTES, in_turn, make_folder
-from trifold.planning import Outcome, write_plan
-from trifold.processes import available_cores
+from trifold.evaluation.job import SolveJob
+from trifold.evaluation.recording import run_recorded
+from trifold.evaluation.records import SCHEMA, Record, command_line, file_sha256, last_of_each, read_records, settles
+from trifold.files import MOST_DATA_BYTES, make_folder
+from trifold.outcomes import Outcome
+from trifold.planning import write_plan
+from trifold.processes import Limits, available_cores
 from trifold.shipped import find_model
 
 
@@ -38,7 +29,7 @@ def evaluate(
     records: Path | str,
     domain: Path | str | None = None,
     plans: Path | str | None = None,
-    strict: bool = False,
+    policy: str = "unvisited",
     max_steps: int = 1000,
     timeout: float | None = None,
     memory_gib: float | None = None,
@@ -47,7 +38,7 @@ def evaluate(
     on_record: Callable[[Record, bool], None] | None = None,
     on_wait: Callable[[], None] | None = None,
 ) -> list[Record]:
-    """Attempt each problem with the model's policy, and return one record per problem, in their order.
+    """Attempt each problem by a policy over the model, and return one record per problem, in their order.
 
     Each record is appended to the file `records` as soon as its attempt ends. What that file already holds for the
     same model, domain, problem and settings is not attempted again, unless it crashed, or its plan is wanted and not
@@ -55,96 +46,78 @@ def evaluate(
     end. With `plans`, the plan for p1.pddl is written to p1.plan in that folder. Evaluations into one file take turns:
     `on_wait` is called before this one waits for another.
 
-    `model` is a file or the name of a shipped model, and `domain` None the domain that the model carries. `timeout`
+    `model` is a file or the name of a shipped model, and `domain` None the domain that the model carries. `policy` is
+    one of `trifold.planning.POLICIES`, or "module:function" of one's own: child processes import it. `timeout`
     and `memory_gib` bound each attempt, parsing included; `workers` child processes run attempts and share the cores.
     """
-    file, records = find_model(model), Path(records)
-    domain, plans = Path(domain) if domain else None, Path(plans) if plans else None
-    files = list(dict.fromkeys(map(Path, problems)))
-    plan_files = _plan_files(files, plans)
-    shared: dict[str, Any] = {  # what is known of every record beforehand
+    file, folder = find_model(model), _plan_folder(plans, problems)
+    template = SolveJob(str(file), "", str(domain) if domain else None, policy, max_steps, device)
+    asked: dict[str, Any] = {
         "schema": SCHEMA,
         "model_path": str(model),
         "model_sha256": file_sha256(file, MOST_DATA_BYTES),
-        "domain_sha256": file_sha256(domain) if domain else None,
-        "policy": "strict" if strict else "unvisited",
+        "domain_sha256": file_sha256(Path(domain)) if domain else None,
+        "policy": policy,
         "max_steps": max_steps,
         "timeout": timeout,
         "memory_gib": memory_gib,
         "device": device,
         "command": command_line(),
-        "python_version": platform.python_version(),
-        **{f"{package}_version": version(package) for package in ("trifold", "torch", "pymimir")},
     }
-    asked = {problem: shared | {"problem": problem.name, "problem_sha256": file_sha256(problem)} for problem in files}
-    make_folder(records.parent)
-    with in_turn(records, on_wait):
-        recorded = {attempt_key(record): record for record in read_records(records)}
-        found: dict[Path, Record] = {}
-        for problem in files:
-            record = recorded.get(attempt_key(asked[problem]))
-            if record and record["outcome"] != Outcome.CRASH and not _lacks_plan(record, plan_files.get(problem)):
-                found[problem] = record
-                if on_record:
-                    on_record(record, False)
-
-        pending = [problem for problem in files if problem not in found]
-        workers = max(1, min(workers, len(pending)))
-        jobs = [
-            Job(
-                model=str(file),
-                problem=str(problem),
-                domain=str(domain) if domain else None,
-                strict=strict,
-                max_steps=max_steps,
-                device=device,
-                threads=threads_each(workers),
-            )
-            for problem in pending
-        ]
-        if jobs:
-            about = describe(
-                jobs[0], timeout=timeout, memory_gib=memory_gib
-            )  # what is wrong with the model or the domain is wrong once, not once per problem
-        with closing(attempt_each(jobs, workers=workers, timeout=timeout, memory_gib=memory_gib)) as attempts:
-            for attempt in attempts:
-                problem = Path(attempt.job.problem)
-                if attempt.outcome is Outcome.SOLVED and problem in plan_files:
-                    write_plan(plan_files[problem], attempt.actions)
-                record = _record(asked[problem], about, attempt)
-                append_record(records, record)  # after the plan: a record says that all is done
-                found[problem] = record
-                if on_record:
-                    on_record(record, True)
-        return [found[problem] for problem in files]
+    return run_recorded(
+        problems,
+        asked,
+        lambda pending: _attempt_all(template, pending, folder, workers, Limits(timeout, memory_gib)),
+        kind=Record,
+        read=lambda path: last_of_each(read_records(path)),
+        settles=lambda record, asked: settles(record, asked) and not _lacks_plan(record, folder),
+        records=records,
+        on_record=on_record,
+        on_wait=on_wait,
+    )
 
 
-def _record(asked: dict[str, Any], about: dict[str, Any], attempt: Attempt) -> Record:
-    """The schema's fields in the schema's order."""
-    first = attempt.values[0] if attempt.values else math.nan
-    fields = asked | {
-        "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
+def _attempt_all(
+    template: SolveJob, problems: Sequence[Path], plans: Path | None, workers: int, limits: Limits
+) -> Generator[tuple[Path, dict[str, Any]], None, None]:
+    """Attempt the problems, write the plans, and yield what records say of each attempt."""
+    if not problems:
+        return
+    workers = max(1, min(workers, len(problems)))
+    jobs = [replace(template, problem=str(problem), threads=threads_each(workers)) for problem in problems]
+    about = describe(jobs[0], limits)
+    for attempt in attempt_each(jobs, workers=workers, limits=limits):
+        problem, plan = Path(attempt.job.problem), attempt.trajectory.plan
+        if plans and plan is not None:
+            write_plan(_plan_file(plans, problem.name), plan)  # before the record, which says that all is done
+        yield problem, _fields(about, attempt)
+
+
+def _fields(about: dict[str, Any], attempt: Attempt) -> dict[str, Any]:
+    """What a record says of an attempt with a model that is described so."""
+    trajectory = attempt.trajectory
+    first = trajectory.values[0] if trajectory.values else math.nan
+    return {
         "model": about["model"],
         "domain": about["domain"],
         "device_used": about["device"],
         "hardware": about["hardware"],
         **{f"training_{fact}": value for fact, value in about["origin"].items()},
         "objects": attempt.about["objects"] if attempt.about else None,
-        "outcome": attempt.outcome.value,
+        "outcome": trajectory.outcome.value,
         "message": str(attempt.error) if attempt.error else None,
         "warnings": "; ".join(attempt.warnings) or None,
-        "plan_length": len(attempt.actions) if attempt.outcome is Outcome.SOLVED else None,
-        "steps": len(attempt.actions),
+        "plan_length": None if trajectory.plan is None else len(trajectory.plan),
+        "steps": trajectory.steps,
         "initial_value": first if math.isfinite(first) else None,  # JSON has no infinity
-        "states_evaluated": attempt.evaluated,
+        "states_evaluated": trajectory.evaluated,
         "seconds": attempt.seconds,
-        "seconds_per_step": attempt.seconds_per_step,
+        "seconds_per_step": trajectory.seconds_per_step,
     }
-    return cast(Record, {field: fields[field] for field in Record.__annotations__})
 
 
 def threads_each(workers: int) -> int:
-    """The threads of each of so many workers: what OMP_NUM_THREADS says, or an equal share of the cores.
+    """The threads of each of this many workers: what OMP_NUM_THREADS says, or an equal share of the cores.
 
     A busy machine needs the former: two threads that wait for each other are slower than one, often ten times.
     """
@@ -152,19 +125,25 @@ def threads_each(workers: int) -> int:
     return int(asked) if asked.isdigit() and int(asked) else max(1, available_cores() // workers)
 
 
-def _plan_files(problems: Sequence[Path], plans: Path | None) -> dict[Path, Path]:
-    """Where the plan of each problem goes; nothing if no plans are wanted."""
+def _plan_folder(plans: Path | str | None, problems: Sequence[Path | str]) -> Path | None:
+    """The folder of plans, made, if any are wanted and no two of them would be one file."""
     if plans is None:
-        return {}
-    files = {problem: plans / f"{problem.stem}.plan" for problem in problems}
-    twice = [file.name for file, count in Counter(files.values()).items() if count > 1]
+        return None
+    folder, files = Path(plans), dict.fromkeys(map(Path, problems))
+    twice = [name for name, count in Counter(_plan_file(folder, file.name) for file in files).items() if count > 1]
     if twice:
         raise TrifoldError(
-            f"two problems would write {twice[0]}", place=str(plans), remedy="evaluate their folders one by one"
+            f"two problems would write {twice[0].name}", place=str(plans), remedy="evaluate their folders one by one"
         )
-    make_folder(plans)
-    return files
+    make_folder(folder)
+    return folder
 
 
-def _lacks_plan(record: Record, plan: Path | None) -> bool:
-    return plan is not None and record["outcome"] == Outcome.SOLVED and not plan.exists()
+def _plan_file(folder: Path, problem: str) -> Path:
+    return folder / f"{Path(problem).stem}.plan"
+
+
+def _lacks_plan(record: Record, plans: Path | None) -> bool:
+    if plans is None or record["outcome"] != Outcome.SOLVED:
+        return False
+    return not _plan_file(plans, record["problem"]).exists()

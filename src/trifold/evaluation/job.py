@@ -13,8 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trifold.planning import Step, solve
-from trifold.provenance import processor_name
+from trifold.planning import find_policy, solve
+from trifold.provenance import Origin, processor_name
 
 if TYPE_CHECKING:
     from trifold.model import Model
@@ -24,36 +24,34 @@ Report = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True)
-class Job:
+class SolveJob:
     """One attempt to ask of a child. `domain` None is the domain that the model carries."""
 
     model: str
     problem: str
     domain: str | None = None
-    strict: bool = False
+    policy: str = "unvisited"  # a name, or "module:function"
     max_steps: int = 1000
     device: str = "auto"
     threads: int | None = None  # torch's; None leaves its default
 
 
 def solve_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Attempt a problem, and return the outcome, the states evaluated, seconds per step, and why a plan failed.
+    """Attempt a problem, and return the trajectory as JSON.
 
-    Reports one event `ready` with what was loaded, then one event `step` per state on the way, and an event `warning`
-    for each thing that the user should know.
+    While it lasts it reports one event `ready` with what was loaded, then an event `step` for each step of the policy,
+    and an event `warning` for each thing that the user should know.
     """
     from trifold.pddl import load_problem
 
-    asked = Job(**job)
+    asked = SolveJob(**job)
+    policy = find_policy(asked.policy)
     model, domain, about = _prepare(asked)
     problem = load_problem(domain, Path(asked.problem))
     report({"event": "ready", **about, "objects": len(problem.objects)})
     known = [*problem.notes, *model.check(problem)]
     for message in known:
         report({"event": "warning", "message": message})
-
-    def on_step(step: Step) -> None:
-        report({"event": "step", "action": step.action, "value": step.value})
 
     def on_warning(message: Warning | str, *details: Any, **more: Any) -> None:
         if str(message) not in known:
@@ -62,28 +60,32 @@ def solve_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = on_warning  # such as of atoms that the initial state does not have
-        trajectory = solve(problem, model.values, max_steps=asked.max_steps, strict=asked.strict, on_step=on_step)
-    return {
-        "outcome": trajectory.outcome,
-        "evaluated": trajectory.evaluated,
-        "seconds_per_step": trajectory.seconds_per_step,
-        "failure": trajectory.failure,
-    }
+        trajectory = solve(
+            problem,
+            model.values,
+            policy=policy,
+            max_steps=asked.max_steps,
+            on_step=lambda step: report({"event": "step", **asdict(step)}),
+        )
+    return asdict(trajectory)
 
 
 def describe_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Load the model and the domain alone; return their names, and where the model comes from and will run."""
+    """Load the model, the domain and the policy alone; return names, and where the model comes from and will run.
+
+    What is wrong with one of them is so found once, and not once per problem.
+    """
+    asked = SolveJob(**job)
+    find_policy(asked.policy)  # before torch, which is slow to load
     import torch
 
-    from trifold.provenance import Origin
-
-    model, _, about = _prepare(Job(**job))
+    model, _, about = _prepare(asked)
     on_cuda = model.device.type == "cuda"
     hardware = torch.cuda.get_device_name(model.device) if on_cuda else processor_name()
     return about | {"hardware": hardware, "origin": asdict(Origin.of(model.provenance))}
 
 
-def _prepare(job: Job) -> tuple[Model, Domain, dict[str, Any]]:
+def _prepare(job: SolveJob) -> tuple[Model, Domain, dict[str, Any]]:
     """The model, the domain, and their names for the record."""
     import torch
 

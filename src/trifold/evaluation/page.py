@@ -12,10 +12,10 @@ from pathlib import Path
 from trifold.errors import TrifoldError
 from trifold.evaluation.first_plan import PLANNER, POLICY
 from trifold.evaluation.paper import DOMAINS, OWN_FILES, PUBLISHED, SECONDS, SEEDS, Published
-from trifold.evaluation.planner import OPTIMAL
 from trifold.evaluation.records import Record, file_sha256, read_records
 from trifold.evaluation.references import Reference
 from trifold.evaluation.tables import Row, markdown_table, summarise
+from trifold.outcomes import Outcome
 from trifold.shipped import formerly, shipped_models
 
 Results = Mapping[str, Mapping[str, Sequence[Record]]]
@@ -148,7 +148,7 @@ def _improve(references: Mapping[str, Reference], records: Iterable[Record]) -> 
     best = dict(references)
     for record in records:
         length, known = record["plan_length"], best.get(record["problem_sha256"])
-        if length is not None and known and known["kind"] != OPTIMAL and known["length"] is not None:
+        if length is not None and known and known["kind"] != Outcome.OPTIMAL and known["length"] is not None:
             best[record["problem_sha256"]] = {**known, "length": min(length, known["length"])}
     return best
 

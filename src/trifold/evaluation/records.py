@@ -14,6 +14,7 @@ from typing import Any, TypedDict, TypeVar
 
 from trifold.files import MOST_BYTES, open_file
 from trifold.lines import append_line, read_lines
+from trifold.outcomes import Outcome
 from trifold.provenance import spell_command
 from trifold.sealed import Damaged, fill
 
@@ -35,13 +36,13 @@ class Attempted(TypedDict):
     problem: str  # the name of the file
     problem_sha256: str
     objects: int | None
-    policy: str  # "unvisited"; "strict": without memory; or "first plan": no policy but a planner
+    policy: str  # one of `trifold.planning.POLICIES`, "module:function", or "first plan": no policy but a planner
     max_steps: int
     timeout: float | None  # seconds, everything included
     memory_gib: float | None  # of address space
     device: str  # as asked for; it is part of the settings
     device_used: str
-    outcome: str  # a `trifold.planning.Outcome`
+    outcome: str  # a `trifold.outcomes.Outcome`
     message: str | None  # why, where the outcome does not say it all
     warnings: str | None  # what a reader should know, joined by "; "
     plan_length: int | None  # None: not solved
@@ -61,7 +62,7 @@ class Record(Attempted, total=False):
 
     command: str | None  # that made the record
     hardware: str | None  # that the attempt ran on: the accelerator, or else the processor
-    training_command: str | None  # the fields of `trifold.model.Origin`
+    training_command: str | None  # the fields of `trifold.provenance.Origin`
     training_seed: int | None
     training_seeds: int | None
     training_steps: int | None
@@ -81,6 +82,11 @@ SETTING_FIELDS = ("model_sha256", "domain_sha256", "policy", "max_steps", "timeo
 def attempt_key(record: Record | dict[str, Any]) -> tuple[object, ...]:
     """What makes two attempts the same: the instance, the model and the settings."""
     return tuple(record.get(field) for field in (*SETTING_FIELDS, *INSTANCE_FIELDS))
+
+
+def settles(record: Record, asked: dict[str, Any]) -> bool:
+    """Whether a record is of what is asked, and need not be done again: a crash may be luck."""
+    return attempt_key(record) == attempt_key(asked) and record["outcome"] != Outcome.CRASH
 
 
 def last_of_each(records: Iterable[Record]) -> list[Record]:

@@ -1,29 +1,42 @@
 """References: for each problem the best plan length known, and whether it is known to be optimal.
 
 One flat JSON object per problem and search for it is appended to a file of lines, which survives interruption as the
-records of attempts do.
+records of attempts do. Optimal searches run one after another, then LAMA.
 """
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
-from dataclasses import asdict
-from datetime import UTC, datetime
-from importlib.metadata import version
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict
 
-from trifold.evaluation.planner import FAILED, OPTIMAL, Job, find_planner, planner_version
-from trifold.evaluation.records import Record, append_record, file_sha256, read_typed_lines
-from trifold.files import in_turn, make_folder
-from trifold.processes import Limits, Result, run_isolated
+from trifold.evaluation.planner import DOMAIN, PROBLEM, Planner, PlannerJob, ask_each, find_planner, planner_version
+from trifold.evaluation.recording import run_recorded
+from trifold.evaluation.records import file_sha256, read_typed_lines
+from trifold.outcomes import Outcome
+from trifold.planning import judge
 
 SCHEMA = 1
 
-CHECKING_SECONDS = 120.0
-"""What replaying plans may take on top of the time for a problem."""
+# Each is quick where the others are not: on Miconic, on Gripper and on Blocks, in this order. The landmarks go without
+# reasonable orders, with which their costs need not be admissible.
+OPTIMAL_SEARCHES = {
+    "A* with landmarks": (
+        "let(landmarks,landmark_cost_partitioning(lm_merged([lm_rhw(),lm_hm(m=1)])),"
+        "astar(landmarks,lazy_evaluator=landmarks))"
+    ),
+    "A* with merge-and-shrink": (
+        "astar(merge_and_shrink(shrink_strategy=shrink_bisimulation(greedy=false),merge_strategy=merge_sccs("
+        "order_of_sccs=topological,merge_selector=score_based_filtering("
+        "scoring_functions=[goal_relevance(),dfp(),total_order()])),"
+        "label_reduction=exact(before_shrinking=true,before_merging=false),max_states=50k,threshold_before_merge=1))"
+    ),
+    "A* with LM-cut": "astar(lmcut())",
+}
+
+SETTLED = (Outcome.OPTIMAL, Outcome.BEST_KNOWN, Outcome.NO_PLAN)
+"""What would come again under the same limits; anything else is worth another try."""
 
 
 class Reference(TypedDict):
@@ -35,7 +48,7 @@ class Reference(TypedDict):
     domain_sha256: str
     problem: str  # the name of the file
     problem_sha256: str
-    kind: str  # "optimal", "best known", "no plan": none within the limits; "failed": worth another try
+    kind: str  # an `Outcome`: "optimal", "best known", "no plan": none within the limits, or what is worth another try
     length: int | None
     search: str | None  # that found the plan
     message: str | None  # how the searches that found no valid plan ended
@@ -77,47 +90,35 @@ def find_references(
     takes the rest. `memory_gib` bounds each process. `planner` None is the fast-downward.py of the package
     up-fast-downward; another is run by this Python as well.
     """
-    records, domain = Path(records), Path(domain)
-    files = list(dict.fromkeys(map(Path, problems)))
     driver = Path(planner).resolve() if planner else find_planner()
-    optimal_timeout = timeout / 2 if optimal_timeout is None else min(optimal_timeout, timeout)
-    shared: dict[str, Any] = {  # what is known of every record beforehand
+    optimal_seconds = timeout / 2 if optimal_timeout is None else min(optimal_timeout, timeout)
+    asked: dict[str, Any] = {
         "schema": SCHEMA,
-        "domain_sha256": file_sha256(domain),
+        "domain_sha256": file_sha256(Path(domain)),
         "timeout": timeout,
-        "optimal_timeout": optimal_timeout,
+        "optimal_timeout": optimal_seconds,
         "memory_gib": memory_gib,
         "planner": planner_version(driver),
-        "python_version": platform.python_version(),
-        **{f"{package}_version": version(package) for package in ("trifold", "pymimir")},
     }
-    asked = {file: shared | {"problem": file.name, "problem_sha256": file_sha256(file)} for file in files}
-    make_folder(records.parent)
-    with in_turn(records, on_wait):
-        recorded = read_references(records)
-        found: dict[Path, Reference] = {}
-        for file in files:
-            record = next((record for record in reversed(recorded) if _answers(record, asked[file])), None)
-            if record:
-                found[file] = record
-                if on_record:
-                    on_record(record, False)
 
-        pending = [file for file in files if file not in found]
-        results = run_isolated(
-            "trifold.evaluation.planner:reference_job",
-            [asdict(Job(str(driver), str(domain), str(file), timeout, optimal_timeout)) for file in pending],
-            workers=workers,
-            limits=Limits(timeout + CHECKING_SECONDS, memory_gib),
-        )
-        with closing(results):
-            for result in results:
-                file = pending[result.job]
-                record = found[file] = _record(asked[file], result)
-                append_record(records, cast(Record, record))  # it begins as a record does, and no more is asked of it
-                if on_record:
-                    on_record(record, True)
-        return [found[file] for file in files]
+    def run(pending: list[Path]) -> Generator[tuple[Path, dict[str, Any]], None, None]:
+        jobs = [PlannerJob(str(driver), str(domain), str(file), timeout, optimal_seconds) for file in pending]
+        for result in ask_each("references:reference_job", jobs, workers=workers, memory_gib=memory_gib):
+            failure = {"domain": None, "kind": result.outcome.value, "length": None, "search": None}
+            answer = result.value if result.value and not result.error else failure | {"message": result.message}
+            yield pending[result.job], answer | {"seconds": result.seconds}
+
+    return run_recorded(
+        problems,
+        asked,
+        run,
+        kind=Reference,
+        read=read_references,
+        settles=_settles,
+        records=records,
+        on_record=on_record,
+        on_wait=on_wait,
+    )
 
 
 def read_references(path: Path) -> list[Reference]:
@@ -132,7 +133,7 @@ def best_of_each(references: Iterable[Reference]) -> dict[str, Reference]:
     """
 
     def rank(reference: Reference) -> tuple[int, bool]:
-        return reference["length"] or 0, reference["kind"] != OPTIMAL
+        return reference["length"] or 0, reference["kind"] != Outcome.OPTIMAL
 
     best: dict[str, Reference] = {}
     for reference in references:
@@ -142,18 +143,50 @@ def best_of_each(references: Iterable[Reference]) -> dict[str, Reference]:
     return best
 
 
-def _answers(record: Reference, asked: dict[str, Any]) -> bool:
+def _settles(record: Reference, asked: dict[str, Any]) -> bool:
     """Whether what is recorded is what would be looked for."""
     if any(record.get(field) != asked[field] for field in INSTANCE_FIELDS):
         return False
     is_same = all(record.get(field) == asked[field] for field in LIMIT_FIELDS)
-    return record["kind"] == OPTIMAL or (is_same and record["kind"] != FAILED)
+    return record["kind"] == Outcome.OPTIMAL or (is_same and record["kind"] in SETTLED)
 
 
-def _record(asked: dict[str, Any], result: Result) -> Reference:
-    """The schema's fields in the schema's order."""
-    failure = {"domain": None, "kind": FAILED, "length": None, "search": None, "message": result.message}
-    answer = result.value if result.outcome == "ok" and result.value else failure
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    fields = asked | answer | {"timestamp": now, "seconds": result.seconds}
-    return cast(Reference, {field: fields[field] for field in Reference.__annotations__})
+def reference_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """What runs in a child process: look for the best plan of a problem, and return what its record says of it.
+
+    The optimal searches share `optimal_timeout`, and leave to those after them what they do not need; LAMA takes what
+    is then left of `timeout`.
+    """
+    asked = PlannerJob(**job)
+    start = time.monotonic()
+    planner = Planner(asked)
+    notes: list[str] = []
+
+    def attempt(name: str, options: Sequence[str], deadline: float) -> tuple[Outcome, int | None]:
+        """How a search ended, and the length of its best plan that replays."""
+        outcome, words, plans = planner.search(options, deadline - time.monotonic())
+        for actions in sorted(plans, key=len):
+            check = judge(planner.executor, actions)
+            if check:
+                return outcome, len(actions)
+            notes.append(f"{name}: {words}, but a plan does not replay: {check.failure}")
+        if not plans:
+            notes.append(f"{name}: {words}")
+        return outcome, None
+
+    def answer(kind: Outcome, length: int | None = None, search: str | None = None) -> dict[str, Any]:
+        about = {"domain": planner.executor.domain.name, "message": "; ".join(notes) or None}
+        return about | {"kind": kind, "length": length, "search": search}
+
+    for left, (name, search) in zip(range(len(OPTIMAL_SEARCHES), 0, -1), OPTIMAL_SEARCHES.items(), strict=True):
+        now = time.monotonic()
+        deadline = now + (start + asked.optimal_timeout - now) / left
+        outcome, length = attempt(name, (DOMAIN, PROBLEM, "--search", search), deadline)
+        if length is not None and outcome is Outcome.FINISHED:
+            return answer(Outcome.OPTIMAL, length, name)
+        if outcome is Outcome.UNSOLVABLE:
+            return answer(Outcome.NO_PLAN)
+    outcome, length = attempt("LAMA", ("--alias", "lama", DOMAIN, PROBLEM), start + asked.timeout)
+    if length is not None:
+        return answer(Outcome.BEST_KNOWN, length, "LAMA")
+    return answer(Outcome.CRASH if outcome in (Outcome.FINISHED, Outcome.CRASH) else Outcome.NO_PLAN)

@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass
 from statistics import mean, median
 
 from trifold.errors import TrifoldError
-from trifold.evaluation.planner import OPTIMAL
 from trifold.evaluation.records import SETTING_FIELDS, Record, last_of_each
 from trifold.evaluation.references import Reference
 from trifold.planning import Outcome
@@ -122,7 +121,7 @@ def _quality(records: Sequence[Record], references: Mapping[str, Reference]) -> 
         length, reference = record["plan_length"], references.get(record["problem_sha256"])
         if length is None or reference is None or reference["length"] is None:
             continue
-        is_optimal = reference["kind"] == OPTIMAL
+        is_optimal = reference["kind"] == Outcome.OPTIMAL
         if is_optimal and length < reference["length"]:
             raise TrifoldError(
                 f"a plan of {length} steps is shorter than the optimal reference of {reference['length']}",

@@ -2,8 +2,9 @@
 
 from trifold.pddl.atoms import AtomTable, Integers
 from trifold.pddl.description import Literal
+from trifold.pddl.executor import Executor
 from trifold.pddl.expansion import StateLimitError, UnsolvableError, expand
-from trifold.pddl.folder import DOMAIN, problem_files
+from trifold.pddl.folder import DOMAIN, find_domain, find_problems, problem_files
 from trifold.pddl.problem import Domain, Problem, State, load_domain, load_problem
 from trifold.pddl.sampling import rank_within_values
 from trifold.pddl.state_space import StateSpace
@@ -12,6 +13,7 @@ __all__ = [
     "DOMAIN",
     "AtomTable",
     "Domain",
+    "Executor",
     "Integers",
     "Literal",
     "Problem",
@@ -20,6 +22,8 @@ __all__ = [
     "StateSpace",
     "UnsolvableError",
     "expand",
+    "find_domain",
+    "find_problems",
     "load_domain",
     "load_problem",
     "problem_files",

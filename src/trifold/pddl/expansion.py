@@ -10,6 +10,7 @@ import numpy as np
 
 from trifold.errors import TrifoldError
 from trifold.expressions import Source
+from trifold.outcomes import Outcome
 from trifold.pddl import packed
 from trifold.pddl.atoms import AtomTable, Integers
 from trifold.pddl.grounding import Grounding, GroundingError, ground
@@ -149,21 +150,21 @@ def expand_to_file(job: dict[str, Any], report: Callable[[dict[str, Any]], None]
     """What a child process does: expand a problem into a file, and return what is in it.
 
     job     domain, problem: [text, name] of each; max_states; keep and detour: what to sample; path of the file
-    return  outcome: "labelled", "state limit" or "unsolvable"; message; and the counts if a file was written
+    return  outcome: labelled, state limit or unsolvable; message; and the counts if a file was written
     """
     try:
         space = expand(Source(*job["domain"]), Source(*job["problem"]), job["max_states"])
     except StateLimitError as error:
-        return {"outcome": "state limit", "message": error.message}
+        return {"outcome": Outcome.STATE_LIMIT, "message": error.message}
     except UnsolvableError as error:
-        return {"outcome": "unsolvable", "message": error.message}
+        return {"outcome": Outcome.UNSOLVABLE, "message": error.message}
     solvable = space.distances[space.initial] >= 0
     dead_ends = int((space.distances < 0).sum())
     kept = sample_states(space, job["keep"], job["detour"]) if solvable else space
     if solvable:
         kept.save(job["path"])
     return {
-        "outcome": "labelled" if solvable else "unsolvable",
+        "outcome": Outcome.LABELLED if solvable else Outcome.UNSOLVABLE,
         "message": "" if solvable else "there is no plan from the initial state",
         "states": len(space),
         "kept": len(kept),

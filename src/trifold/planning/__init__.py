@@ -1,20 +1,28 @@
-"""Acting: the paper's policy over a problem and a callable V, named outcomes, plans and their replay."""
+"""Acting: policies over a problem and what scores its states, plans and their replay."""
 
-from trifold.planning.outcomes import EXIT_CODES, Outcome
+from trifold.outcomes import Outcome
+from trifold.planning.greedy import TIE, choose, follow_strictly, follow_unvisited
 from trifold.planning.plan import Replay, judge, parse_plan, plan_text, read_plan, replay, write_plan
-from trifold.planning.policy import TIE, Step, Task, Trajectory, choose, follow_policy
+from trifold.planning.policies import POLICIES, find_policy
+from trifold.planning.policy import Budget, OnStep, Policy, Scores, Step, Task, Trajectory
 from trifold.planning.solve import solve
 
 __all__ = [
-    "EXIT_CODES",
+    "POLICIES",
     "TIE",
+    "Budget",
+    "OnStep",
     "Outcome",
+    "Policy",
     "Replay",
+    "Scores",
     "Step",
     "Task",
     "Trajectory",
     "choose",
-    "follow_policy",
+    "find_policy",
+    "follow_strictly",
+    "follow_unvisited",
     "judge",
     "parse_plan",
     "plan_text",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trifold.errors import TrifoldError
 from trifold.files import read_text, write_whole
-from trifold.pddl.executor import Executor
+from trifold.pddl import Executor
 from trifold.planning.policy import State, Task
 
 

@@ -1,26 +1,31 @@
-"""Solving a problem: follow the policy, and believe its plan only after a replay by another engine."""
+"""Solving a problem: follow a policy, and believe its plan only after a replay by another engine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from trifold.pddl.executor import Executor
-from trifold.planning.outcomes import Outcome
+from trifold.outcomes import Outcome
+from trifold.pddl import Executor
 from trifold.planning.plan import judge, replay
-from trifold.planning.policy import State, Step, Task, Trajectory, follow_policy
+from trifold.planning.policies import find_policy
+from trifold.planning.policy import Budget, OnStep, Policy, Scores, State, Task, Trajectory
 
 
 def solve(
     problem: Task[State],
-    values: Callable[[list[State]], Iterable[float]],
+    values: Callable[[list[State]], Iterable[float]] | Scores[State],
     *,
+    policy: str | Policy = "unvisited",
     max_steps: int = 1000,
-    strict: bool = False,
     timeout: float | None = None,
-    on_step: Callable[[Step], None] | None = None,
+    on_step: OnStep | None = None,
 ) -> Trajectory:
-    """Follow the policy as `follow_policy` does; its plan is called solved only if it replays to the goal.
+    """Follow a policy; what it returns is called solved only if its plan replays to the goal.
+
+    `values` maps a list of states to their V, in order: `Model.values`, V* from a table, or any heuristic. `policy` is
+    one of `POLICIES`, a "module:function", or the function itself. It ends after `max_steps` steps, or when `timeout`
+    seconds have passed (looked at between steps). `on_step` is told of each step.
 
     A plan of a PDDL problem is replayed by Trifold's own executor, which shares nothing with pymimir but the parser of
     expressions. If the two disagree, that is an outcome of its own.
@@ -29,17 +34,21 @@ def solve(
     >>> from trifold.pddl import load_problem
     >>> model = Model.load("model.safetensors")
     >>> found = solve(load_problem(model.domain, "problem.pddl"), model.values)
-    >>> found.outcome.value, len(found.actions)
+    >>> found.outcome.value, len(found.plan)
     ('solved', 5)
     """
-    trajectory = follow_policy(problem, values, max_steps=max_steps, strict=strict, timeout=timeout, on_step=on_step)
-    if trajectory.outcome is not Outcome.SOLVED:
-        return trajectory
+    follow = find_policy(policy) if isinstance(policy, str) else policy
+    scores = values if isinstance(values, Scores) else Scores(values)
+    before, budget = scores.evaluated, Budget(max_steps, timeout)
+    found = follow(problem, scores, budget, on_step or (lambda step: None))
+    found = replace(found, evaluated=scores.evaluated - before, seconds=budget.elapsed())
+    if found.plan is None:
+        return found
     executor: Executor | None = getattr(problem, "executor", None)  # of a PDDL problem; other tasks have none
-    verdict = judge(executor, trajectory.actions) if executor else replay(problem, trajectory.actions)
+    verdict = judge(executor, found.plan) if executor else replay(problem, found.plan)
     if verdict:
-        return trajectory
-    if executor and replay(problem, trajectory.actions):
+        return found
+    if executor and replay(problem, found.plan):
         failure = f"pymimir takes the plan, Trifold's own executor does not: {verdict.failure}"
-        return replace(trajectory, outcome=Outcome.DISAGREEMENT, failure=failure)
-    return replace(trajectory, outcome=Outcome.INVALID_PLAN, failure=verdict.failure)
+        return replace(found, outcome=Outcome.DISAGREEMENT, failure=failure)
+    return replace(found, outcome=Outcome.INVALID_PLAN, failure=verdict.failure)

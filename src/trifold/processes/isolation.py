@@ -16,7 +16,9 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trifold.errors import TrifoldError
 from trifold.memory import tells_of_memory
+from trifold.outcomes import Outcome
 
 START_UP_SECONDS = 120.0
 """How long a child may take to start, before its time limit begins."""
@@ -38,17 +40,24 @@ class Result:
     """How one job ended.
 
     job      its index
-    outcome  "ok", "error" (a TrifoldError), "time limit", "memory limit" or "crash"
-    value    what the function returned if ok; message, place and remedy of a TrifoldError if error; otherwise None
+    outcome  finished, bad input (a TrifoldError), timeout, memory limit or crash
+    value    what the function returned if finished; message, place and remedy of a TrifoldError; otherwise None
     message  what went wrong, in words
     seconds  how long the job ran
     """
 
     job: int
-    outcome: str
+    outcome: Outcome
     value: dict[str, Any] | None
     message: str
     seconds: float
+
+    @property
+    def error(self) -> TrifoldError | None:
+        """What to tell the user of a job that did not finish: its own error, or what befell it."""
+        if self.outcome is Outcome.FINISHED:
+            return None
+        return TrifoldError(**self.value) if self.value else TrifoldError(self.message)
 
 
 def run_isolated(
@@ -146,36 +155,35 @@ class _Child:
                 on_event(self.index, content)
             elif kind == "result":
                 limit = self.limits.memory_gib
-                tired = limit is not None and content.pop("peak_gib") > REPLACE_ABOVE * limit
-                self.reusable = content["outcome"] in ("ok", "error") and not tired
-                return Result(self.index, content["outcome"], content["value"], content["message"], content["seconds"])
+                is_large = limit is not None and content["peak_gib"] > REPLACE_ABOVE * limit
+                outcome = Outcome(content["outcome"])
+                self.reusable = outcome in (Outcome.FINISHED, Outcome.BAD_INPUT) and not is_large
+                return Result(self.index, outcome, content["value"], content["message"], content["seconds"])
         return None
 
     def check_time(self) -> Result | None:
-        """The result "time limit" if the job is past it."""
+        """The result "timeout" if the job is past its limit."""
         if time.monotonic() < self.deadline:
             return None
-        self.reusable = False
-        seconds = time.monotonic() - self.started
         if not self.running:
-            return Result(self.index, "crash", None, f"the process did not start in {START_UP_SECONDS:g} s", seconds)
-        return Result(self.index, "time limit", None, f"stopped after {self.limits.seconds:g} s", seconds)
+            return self._failed(Outcome.CRASH, f"the process did not start in {START_UP_SECONDS:g} s")
+        return self._failed(Outcome.TIMEOUT, f"stopped after {self.limits.seconds:g} s")
 
     def _ended(self) -> Result:
         """The result when the child has ended without one."""
-        self.reusable = False
-        seconds = time.monotonic() - self.started
         code = self.process.wait()
         self.errors.seek(max(0, self.errors.seek(0, os.SEEK_END) - 4000))
         lines = self.errors.read().decode(errors="replace").strip().splitlines()
         if any(map(tells_of_memory, lines)):
             limit = self.limits.memory_gib
             message = "the machine has no more memory" if limit is None else f"more than {limit:g} GiB"
-            return Result(self.index, "memory limit", None, message, seconds)
-        how = (
-            f"the process was ended by {signal.Signals(-code).name}" if code < 0 else f"the process exited with {code}"
-        )
-        return Result(self.index, "crash", None, ": ".join([how, *lines[-1:]]), seconds)
+            return self._failed(Outcome.MEMORY_LIMIT, message)
+        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
+        return self._failed(Outcome.CRASH, ": ".join([f"the process {how}", *lines[-1:]]))
+
+    def _failed(self, outcome: Outcome, message: str) -> Result:
+        self.reusable = False
+        return Result(self.index, outcome, None, message, time.monotonic() - self.started)
 
     def kill(self) -> None:
         """End the child at once and leave nothing of it."""

@@ -16,7 +16,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-TIME_LIMIT = "time limit"
+TIMEOUT = "timeout"
 ERRORS = "errors.txt"
 
 
@@ -29,7 +29,7 @@ def run_on_leash(command: list[str], folder: Path, seconds: float) -> int | None
     with subprocess.Popen(leash, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         answer = process.stdout.read()  # communicate() would close the input, and that is the leash
-    return None if answer == TIME_LIMIT else int(answer)
+    return None if answer == TIMEOUT else int(answer)
 
 
 def main(folder: str, seconds: str, *command: str) -> None:
@@ -58,7 +58,7 @@ def main(folder: str, seconds: str, *command: str) -> None:
     try:
         answer = str(process.wait(float(seconds)))
     except subprocess.TimeoutExpired:
-        answer = TIME_LIMIT
+        answer = TIMEOUT
     finally:
         kill_group()
     process.wait()

@@ -18,6 +18,7 @@ from typing import IO, Any
 from trifold.errors import TrifoldError
 from trifold.files import mendable
 from trifold.memory import lacks_memory
+from trifold.outcomes import Outcome
 from trifold.plugins import load_plugins
 
 PR_SET_PDEATHSIG = 1
@@ -50,17 +51,17 @@ def _run(function: str, job: dict[str, Any], report: Callable[[dict[str, Any]], 
             module, _, name = function.partition(":")
             value = getattr(importlib.import_module(module), name)(job, report)
             json.dumps(value)
-            return {"outcome": "ok", "value": value, "message": ""}
+            return {"outcome": Outcome.FINISHED, "value": value, "message": ""}
     except BaseException as error:
         if lacks_memory(error):
             message = f"more than {int(memory) / 2**30:g} GiB" if memory else "the machine has no more memory"
-            return {"outcome": "memory limit", "value": None, "message": message}
+            return {"outcome": Outcome.MEMORY_LIMIT, "value": None, "message": message}
         known = mendable(error, "use this file") if isinstance(error, OSError) else error
         if isinstance(known, TrifoldError):
             about = {"message": known.message, "place": known.place, "remedy": known.remedy}
-            return {"outcome": "error", "value": about, "message": str(known)}
+            return {"outcome": Outcome.BAD_INPUT, "value": about, "message": str(known)}
         last = traceback.format_exception_only(error)[-1].strip()
-        return {"outcome": "crash", "value": None, "message": last}
+        return {"outcome": Outcome.CRASH, "value": None, "message": last}
 
 
 @contextlib.contextmanager

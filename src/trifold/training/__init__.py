@@ -10,6 +10,7 @@ from trifold.training.recipe import (
     recorded_recipe,
     shipped_recipes,
 )
+from trifold.training.run import RunFolder
 from trifold.training.sampler import BalancedSampler
 from trifold.training.settings import Settings
 from trifold.training.train import TrainingResult, resume, train
@@ -20,6 +21,7 @@ __all__ = [
     "SECTIONS",
     "BalancedSampler",
     "Recipe",
+    "RunFolder",
     "Selection",
     "Settings",
     "TrainingResult",

@@ -1,0 +1,40 @@
+"""The policies by name: to add one is a function in a file of its own, and its line here.
+
+A policy outside of the package needs no line: wherever a name is asked for, "module:function" will do. Python must find
+the module: beside the script that runs, or in a folder that PYTHONPATH names.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from trifold.errors import TrifoldError
+from trifold.planning.greedy import follow_strictly, follow_unvisited
+from trifold.planning.policy import Policy
+
+POLICIES: dict[str, Policy] = {
+    "unvisited": follow_unvisited,
+    "strict": follow_strictly,
+}
+
+
+def find_policy(name: str) -> Policy:
+    """The policy of this name, or the function of a "module:function".
+
+    >>> find_policy("strict").__name__, find_policy("trifold.planning:follow_unvisited").__name__
+    ('follow_strictly', 'follow_unvisited')
+    """
+    if name in POLICIES:
+        return POLICIES[name]
+    module, colon, function = name.partition(":")
+    if not colon:
+        known = ", ".join(POLICIES)
+        raise TrifoldError(f"there is no policy {name!r}", remedy=f"use {known}, or module:function for your own")
+    try:
+        policy: Policy = getattr(import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise TrifoldError(
+            f"the policy {name!r} cannot be imported: {error}",
+            remedy="check both names, and put the folder of the module on PYTHONPATH",
+        ) from error
+    return policy
