@@ -16,7 +16,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from instance import Instance, add_instance_options, note, read_instance
-
 from trifold.bench.report import duration, facts_text
 from trifold.bench.timing import Timing, conditions, timed, use_threads
 from trifold.data import LabelLimits, label

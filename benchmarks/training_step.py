@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from instance import add_instance_options, note, read_instance
-
 from trifold.bench.peer import PEER_ENCODERS, Comparison, compare_with_peer, find_peer
 from trifold.bench.report import duration, facts_text
 from trifold.bench.timing import conditions, use_threads

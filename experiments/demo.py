@@ -16,8 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from trifold.domains import DOMAINS, write_problems
-from trifold.domains.suite import draw_problems
+from trifold.domains import PAPER, draw_problems, split_sizes, write_problems
 from trifold.shipped import shipped_models
 
 SHIPPED_SECONDS = 100.0
@@ -47,7 +46,7 @@ def main() -> None:
 
 def use_shipped_models(folder: Path) -> None:
     """Solve test problems of each shipped model's domain, from the smallest to the largest as time allows."""
-    names = [name for name in shipped_models() if name in DOMAINS and name not in FOR_A_GPU]
+    names = [name for name in shipped_models() if name in PAPER and name not in FOR_A_GPU]
     if not names:
         print("No models are shipped with this version: the demo trains one.")
         return
@@ -55,7 +54,7 @@ def use_shipped_models(folder: Path) -> None:
     end = time.monotonic() + SHIPPED_SECONDS
     for left, name in zip(range(len(names), 0, -1), names, strict=True):
         share = time.monotonic() + (end - time.monotonic()) / left
-        problems = sorted(draw_problems(name, DOMAINS[name].suite("test"), 0, "test"), key=lambda drawn: drawn.objects)
+        problems = sorted(draw_problems(name, split_sizes(name, "test"), 0, "test"), key=lambda drawn: drawn.objects)
         for index in (0, len(problems) // 3, 2 * len(problems) // 3, -1):
             began = time.monotonic()
             file = folder / name / problems[index].file

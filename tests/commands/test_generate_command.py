@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,16 @@ def test_splits_are_those_of_the_suite_for_seed_0_and_fresh_for_others(tmp_path:
             assert path.read_bytes() != (tmp_path / "fresh" / place).read_bytes()
 
 
+def test_drafts_from_processes_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trifold("generate", "gripper", "--seed", 3, "--out", tmp_path / "here")
+    monkeypatch.setattr("trifold.commands.drafts.FEW", 0)
+    monkeypatch.setattr("trifold.commands.drafts.CHUNKS", 3)
+    trifold("generate", "gripper", "--seed", 3, "--out", tmp_path / "processes")
+    here, processes = (sorted((tmp_path / name).rglob("*.pddl")) for name in ("here", "processes"))
+    assert len(here) == len(processes) == 44
+    assert [path.read_bytes() for path in here] == [path.read_bytes() for path in processes]
+
+
 def test_json(tmp_path: Path) -> None:
     said = json.loads(trifold("generate", "vacuum", "--locations", 8, "--reach", 6, "--out", tmp_path / "a", "--json"))
     assert said["domain"] == "vacuum" and "vacuum-001-locations-8-robots-2.pddl" in said["files"]
@@ -83,7 +94,6 @@ def test_domains_are_listed_and_shown() -> None:
     shown = trifold("domains", "gripper")
     assert DOMAINS["gripper"].picture in shown
     assert "test         18 problems: balls 16–50, start classic" in shown
-    assert trifold("domains", "gripper", "--format", "markdown").startswith("## gripper\n")
 
 
 def test_help_explains_the_options_of_a_generator() -> None:
@@ -118,15 +128,6 @@ def test_what_cannot_be_done_is_said(
     assert message in said and not out.exists()
 
 
-@pytest.mark.parametrize("row", ['{"folder": 5, "states": 1}', '{"folder": "a/b", "states": "1"}', "[" * 100_000])
-def test_what_are_no_labels_of_a_suite_is_refused(
-    row: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "labels").write_text(f"[{row}]")
-    words = ["domains", "gripper", "--format", "markdown", "--labels", tmp_path / "labels"]
-    assert "these are no labels of a suite" in refused(monkeypatch, capsys, *words)
-
-
 def test_nothing_is_overwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -144,6 +145,6 @@ def test_a_changed_suite_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("trifold.domains.suite.SEED", 1)
-    monkeypatch.setattr("trifold.domains.suite.frozen_hashes", lambda: {"gripper": "other"})
+    monkeypatch.setattr(sys.modules["trifold.commands.generate"], "frozen_hashes", lambda: {"gripper": "other"})
     said = refused(monkeypatch, capsys, "generate", "--suite", "paper", "--domain", "gripper", "--out", tmp_path)
     assert "not what was frozen: gripper" in said

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from unified_planning.io import PDDLReader
 
-from trifold.domains.grid import draw_doors, draw_instance, generate, has_at_most, room_cells, suite, write_problem
+from trifold.domains.grid import Regions, draw_doors, draw_instance, generate, lay_out, suite, write_problem
 from trifold.domains.grid_sizes import HELD_OUT
 from trifold.pddl import expand, load_domain, load_problem
 
@@ -131,10 +131,11 @@ def least_unlocks(text: str) -> int:
 def test_states_are_counted_without_expanding_them(seed: int) -> None:
     """With keys and doors out of reach, two keys of a shape, a loop, and keys that lie in a locked door."""
     rng = random.Random(seed)
-    doors = draw_doors(rng, 2, 3, 1, 1)
-    instance = draw_instance(rng, [*room_cells(2, 3, 1), *doors], doors, locks=4, keys=3, shapes=2)
+    rooms = lay_out(2, 3, 1)
+    instance = draw_instance(rng, rooms, draw_doors(rng, rooms, loops=1), locks=4, keys=3, shapes=2)
+    regions = Regions(rooms, instance)
     count = len(expand(DOMAIN, write_problem("drawn", instance, shapes=2), 1_000_000))
-    assert has_at_most(instance, count) and not has_at_most(instance, count - 1)
+    assert regions.has_at_most(count) and not regions.has_at_most(count - 1)
 
 
 def test_a_space_is_no_larger_than_asked_and_has_no_dead_end() -> None:

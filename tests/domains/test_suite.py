@@ -15,10 +15,9 @@ from typing import Any
 
 import pytest
 
-from trifold.commands.domains import count_problems
-from trifold.domains import DOMAINS, SPLITS, Split, domain_text
+from domains_page import domains_page
+from trifold.domains import DOMAINS, PAPER, SPLITS, Split, domain_text, split_sizes
 from trifold.domains.isomorphism import Structure, certificate, read_structure, varying_predicates
-from trifold.domains.page import domains_page
 from trifold.domains.suite import (
     MANIFEST,
     Drawn,
@@ -78,10 +77,10 @@ def test_the_manifest_has_the_hash_of_every_file(suite: tuple[Path, dict[str, An
 
 
 def test_every_domain_is_there_with_its_splits(suite: tuple[Path, dict[str, Any]]) -> None:
-    assert list(DOMAINS) == list(TEST_PROBLEMS)
+    assert list(PAPER) == list(TEST_PROBLEMS)
     for name, tests in TEST_PROBLEMS.items():
         counts = {split: len(list((suite[0] / name / split).iterdir())) for split in SPLITS}
-        assert counts == {split: len(DOMAINS[name].suite(split)) for split in SPLITS}
+        assert counts == {split: len(split_sizes(name, split)) for split in SPLITS}
         assert counts["test"] == tests
         assert 20 <= counts["train"] <= 6616 and 1 <= counts["validation"] <= 169
         assert (suite[0] / name / "domain.pddl").read_text(encoding="utf-8") == domain_text(name)
@@ -89,7 +88,7 @@ def test_every_domain_is_there_with_its_splits(suite: tuple[Path, dict[str, Any]
 
 def first_validation(name: str) -> list[dict[str, int | str]]:
     """The sizes of the validation problems of the models in the box, when training was only unlike these problems."""
-    sizes, training = DOMAINS[name].suite("validation"), DOMAINS[name].suite("train")
+    sizes, training = split_sizes(name, "validation"), split_sizes(name, "train")
     match name:
         case "blocks-s":
             return [{"blocks": blocks} for blocks in [4, 4, 5, 5, 6, 6, 7, 8, 9]]
@@ -116,7 +115,7 @@ def first_validation(name: str) -> list[dict[str, int | str]]:
 
 def test_models_in_the_box_are_trained_on_the_suite(suite: tuple[Path, dict[str, Any]]) -> None:
     """On its training problems; those of validation were others, which could have states of training problems."""
-    assert set(shipped_models()) == set(DOMAINS)
+    assert set(shipped_models()) == set(PAPER)
     for name, file in shipped_models().items():
         folder = suite[0] / name
         tests = [read_structure(path.read_text(encoding="utf-8")) for path in find_problems(folder / "test")]
@@ -131,14 +130,14 @@ def test_models_in_the_box_are_trained_on_the_suite(suite: tuple[Path, dict[str,
 
 
 def test_no_problem_is_there_twice(suite: tuple[Path, dict[str, Any]]) -> None:
-    for name in DOMAINS:
+    for name in PAPER:
         paths = [path for split in SPLITS for path in (suite[0] / name / split).iterdir()]
         assert len({certificate(read_structure(path.read_text(encoding="utf-8"))) for path in paths}) == len(paths)
 
 
 def test_no_problem_has_states_of_another_split(suite: tuple[Path, dict[str, Any]]) -> None:
     """States have the objects, static atoms and goal of their problem: its base."""
-    for name in DOMAINS:
+    for name in PAPER:
         bases = {
             split: {base_certificate(name, path.read_text(encoding="utf-8")) for path in find_problems(folder)}
             for split in SPLITS
@@ -166,27 +165,18 @@ def test_bases_do_not_depend_on_starts_or_names() -> None:
         assert set() < changed <= varying_predicates(domain_text(name)) <= set(domain.description.predicates)
 
 
-def test_the_page_is_what_the_code_makes(suite: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """To renew it: trifold domains --format markdown > docs/domains.md."""
-
-    def read(path: Path) -> Drawn:
-        text = path.read_text(encoding="utf-8")
-        return Drawn(path.name, text, len(read_structure(text).objects))
-
-    def read_splits(name: str, on_problem: object) -> dict[str, list[Drawn]]:  # drawn once is enough
-        return {split: [read(path) for path in (suite[0] / name / split).iterdir()] for split in SPLITS}
-
-    monkeypatch.setattr("trifold.domains.page.draw_splits", read_splits)
+def test_the_page_is_what_the_code_makes(suite: tuple[Path, dict[str, Any]]) -> None:
+    """To renew it: experiments/domains_page.py DIR --labels labels.json > docs/domains.md."""
     page = (ROOT / "docs" / "domains.md").read_text(encoding="utf-8")
     dashes = re.sub(r"\| [\d,]+ \|$", "| – |", page, flags=re.MULTILINE)  # counts of states are measured
-    assert dashes == domains_page()
+    assert dashes == domains_page(suite[0], {})
 
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_a_split_alone_is_that_of_all(split: Split) -> None:
     told: list[None] = []
     assert draw_splits("vacuum", 5, [split], lambda: told.append(None)) == {split: draw_splits("vacuum", 5)[split]}
-    assert len(told) == count_problems([DOMAINS["vacuum"]], drawn_for([split]))
+    assert len(told) == sum(len(split_sizes("vacuum", part)) for part in drawn_for([split]))
     assert drawn_for([split])[-1] == split and (split == "validation") == (set(drawn_for([split])) == set(SPLITS))
 
 

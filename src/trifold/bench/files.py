@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trifold.data import read_folder
-from trifold.domains import DOMAINS
-from trifold.domains.suite import draw_problems, split_texts, write_texts
+from trifold.domains import DOMAINS, draw_problems, split_sizes, split_texts, write_texts
 from trifold.errors import TrifoldError
 from trifold.pddl.folder import problem_files
 
@@ -32,7 +31,8 @@ def find_files(place: str, temporary: Path, problem: Path | None = None, seed: i
     one with the longest text in test/; in a folder without tests, among all of them.
     """
     if place in DOMAINS:
-        splits = {split: draw_problems(place, DOMAINS[place].suite(split), seed, split) for split in ("train", "test")}
+        sizes = {"train": split_sizes(place, "train"), "test": split_sizes(place, "test")}
+        splits = {split: draw_problems(place, sizes[split], seed, split) for split in sizes}
         write_texts(temporary, split_texts(place, splits))
         folder = temporary
     elif Path(place).is_dir():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from inspect import Parameter, Signature, cleandoc, signature
@@ -12,9 +12,30 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from trifold.commands.domains import count_problems, find_domain, show_drawing
+from trifold.commands.domains import find_domain
+from trifold.commands.drafts import make_drafts
 from trifold.commands.options import Json, Seed
-from trifold.domains import DOMAINS, SPLITS, Domain
+from trifold.commands.progress import progress_bar
+from trifold.domains import (
+    DOMAINS,
+    PAPER,
+    SEED,
+    SPLITS,
+    Draft,
+    Generator,
+    Split,
+    Task,
+    draw_problems,
+    draw_splits,
+    drawn_for,
+    frozen_hashes,
+    list_tasks,
+    split_sizes,
+    split_texts,
+    text_hashes,
+    write_suite,
+    write_texts,
+)
 from trifold.errors import TrifoldError
 
 
@@ -62,11 +83,12 @@ def generate(
         return
     if suite is None or out is None:
         raise TrifoldError("give a domain, or --suite paper --out DIR", remedy="trifold generate --help")
-    chosen = [find_domain(name) for name in dict.fromkeys(domain or DOMAINS)]
-    from trifold.domains.suite import frozen_hashes, write_suite
-
-    with _mendable(), show_drawing(count_problems(chosen)) as drawn:
-        manifest = write_suite(out, domain, drawn)
+    chosen = [find_domain(name).name for name in dict.fromkeys(domain or PAPER)]
+    if others := [name for name in chosen if name not in PAPER]:
+        raise TrifoldError(f"{others[0]} is not in the suite paper", remedy=f"trifold generate {others[0]} --help")
+    tasks = [task for name in chosen for task in _split_tasks(name, SEED, SPLITS)]
+    with _refusals(), _drawn(tasks) as (drafts, on_problem):
+        manifest = write_suite(out, chosen, on_problem, drafts)
     frozen = frozen_hashes()
     changed = [name for name, value in manifest["domains"].items() if frozen.get(name) != value]
     if changed:
@@ -83,7 +105,7 @@ def generate(
 
 
 def write_domain(
-    domain: Domain,
+    domain: Generator,
     sizes: dict[str, int | str],
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write domain.pddl and the problems to.")],
@@ -92,26 +114,25 @@ def write_domain(
         typer.Option("--split", help="Only this split of the suite's sizes, in its folder; all three if not given."),
     ] = None,
     count: Annotated[
-        int | None, typer.Option("--count", min=1, help="So many problems of one size, beside domain.pddl.")
+        int | None, typer.Option("--count", min=1, help="How many problems of one size, beside domain.pddl.")
     ] = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Draw and write splits, or problems of one size if a size or their number is given."""
-    from trifold.domains.suite import draw_problems, draw_splits, drawn_for, split_texts, text_hashes, write_texts
-
     one_size = bool(sizes) or count is not None
     if one_size and split is not None:
         raise TrifoldError("a split has the sizes of the suite", remedy="leave out --split, or the sizes and --count")
-    with _mendable():
+    with _refusals():
         if one_size:
             options = {name: option.default for name, option in domain.options.items()} | sizes
-            with show_drawing(count or 1) as on_problem:
-                drawn = {"": draw_problems(domain.name, [options] * (count or 1), seed, on_problem=on_problem)}
+            sizes_asked = [options] * (count or 1)
+            with _drawn(list_tasks(domain.name, sizes_asked, seed)) as (drafts, on_problem):
+                drawn = {"": draw_problems(domain.name, sizes_asked, seed, on_problem=on_problem, drafts=drafts)}
         else:
             splits = SPLITS if split is None else (split.value,)
-            with show_drawing(count_problems([domain], drawn_for(splits))) as on_problem:
-                drawn = draw_splits(domain.name, seed, splits, on_problem)
+            with _drawn(_split_tasks(domain.name, seed, drawn_for(splits))) as (drafts, on_problem):
+                drawn = draw_splits(domain.name, seed, splits, on_problem, drafts)
         texts = split_texts(domain.name, drawn)
         write_texts(out, texts)
     if json:
@@ -124,7 +145,7 @@ def write_domain(
         typer.echo(f"{out / folder}: {len(problems)} problem{plural}, {min(objects)} to {max(objects)} objects")
 
 
-def _subcommand(domain: Domain) -> Callable[..., None]:
+def _subcommand(domain: Generator) -> Callable[..., None]:
     """The command of a domain: the options of its generator, then those that all domains share."""
 
     def command(**values: Any) -> None:
@@ -155,15 +176,27 @@ def _plain(value: int | str) -> int | str:
     return value if isinstance(value, int) else str(value)
 
 
-def _help(domain: Domain) -> str:
+def _help(domain: Generator) -> str:
     """The domain in a sentence, and what its generator says of itself, line by line."""
     text = "\n\n".join([domain.sentence, cleandoc(domain.generate.__doc__ or ""), SPLITS_HELP])
     return "\n\n".join(f"\b\n{paragraph}" for paragraph in text.split("\n\n"))
 
 
+def _split_tasks(name: str, seed: int, splits: Sequence[Split]) -> list[Task]:
+    return [task for split in splits for task in list_tasks(name, split_sizes(name, split), seed, split)]
+
+
 @contextmanager
-def _mendable() -> Iterator[None]:
-    """Sizes that cannot be had and folders that cannot be written are the user's to mend."""
+def _drawn(tasks: Sequence[Task]) -> Iterator[tuple[dict[str, Draft], Callable[[], None]]]:
+    """The drafts of the problems, and a listener that shows on a terminal how many are compared with the others."""
+    drafts = make_drafts(tasks)
+    with progress_bar("comparing" if drafts else "drawing", len(tasks)) as (bar, task):
+        yield drafts, lambda: bar.advance(task)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Sizes that cannot be had and folders that cannot be written are said to the user, who can change them."""
     try:
         yield
     except ValueError as error:

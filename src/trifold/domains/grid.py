@@ -16,9 +16,10 @@ within reach on many cells.
 from __future__ import annotations
 
 import random
-from collections.abc import Container, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from trifold.domains.grid_sizes import HELD_OUT, TESTS, TRAINING
 from trifold.domains.problem import problem_text
@@ -38,11 +39,28 @@ DRAWS, BOUNDED_DRAWS = 20_000, 100_000
 """How often a grid is drawn until it is as asked for; with a bound on its states as few as one of 7,000 is."""
 
 
+class Door(NamedTuple):
+    """A cell in a wall, and the numbers of the rooms on its two sides."""
+
+    cell: Cell
+    first: int
+    second: int
+
+
 @dataclass(frozen=True)
-class Instance:
-    """Cells, the shape of each locked one, the place and shape of each key, and where the robot is and must go."""
+class Rooms:
+    """What all grids of a size share: the room of each cell, and for each wall the doors that it may have."""
+
+    cells: dict[Cell, int]
+    walls: list[list[Door]]
+    count: int
+
+
+class Instance(NamedTuple):
+    """Cells, doors, the shape of each locked one, the place and shape of each key, and where the robot is and goes."""
 
     cells: list[Cell]
+    doors: list[Door]
     locks: dict[Cell, int]
     keys: list[tuple[Cell, int]]
     robot: Cell
@@ -79,11 +97,11 @@ def generate(
         raise ValueError(f"shapes must be from 1 to the {keys} keys, so that each has one, not {shapes}")
     if not 0 <= unlocks <= locks:
         raise ValueError(f"unlocks must be from 0 to the {locks} locks, not {unlocks}")
-    rooms = room_cells(rows, columns, side)
+    rooms = lay_out(rows, columns, side)
     for _ in range(BOUNDED_DRAWS if max_states else DRAWS):
-        doors = draw_doors(rng, rows, columns, side, loops)
-        instance = draw_instance(rng, [*rooms, *doors], doors, locks, keys, shapes)
-        if least_unlocks(instance) == unlocks and (not max_states or has_at_most(instance, max_states)):
+        instance = draw_instance(rng, rooms, draw_doors(rng, rooms, loops), locks, keys, shapes)
+        regions = Regions(rooms, instance)
+        if regions.least_unlocks() == unlocks and (not max_states or regions.has_at_most(max_states)):
             return write_problem(f"grid-{rows}x{columns}-{side}-{keys}keys-{locks}locks-{unlocks}", instance, shapes)
     few = f" and at most {max_states} states" if max_states else ""
     raise ValueError(f"no such grid with {unlocks} of {locks} doors to unlock{few} was found: change these numbers")
@@ -108,108 +126,147 @@ def suite(split: Literal["train", "validation", "test"]) -> list[dict[str, int |
     ]
 
 
-def room_cells(rows: int, columns: int, side: int) -> list[Cell]:
-    """List the cells of all rooms as (x, y); those with x or y ≡ side modulo side + 1 are walls."""
-    width, height = (count * (side + 1) - 1 for count in (columns, rows))
-    return [(x, y) for x, y in grid_cells(width, height) if side not in (x % (side + 1), y % (side + 1))]
-
-
-def draw_doors(rng: random.Random, rows: int, columns: int, side: int, loops: int) -> list[Cell]:
-    """Draw walls that get a door, so that the doors connect all rooms and make some loops, and a cell in each wall."""
+def lay_out(rows: int, columns: int, side: int) -> Rooms:
+    """Number rooms of side × side cells column by column; cells with x or y ≡ side modulo side + 1 are walls."""
     step = side + 1
-    walls = [((x, y), (x + 1, y)) for x in range(columns - 1) for y in range(rows)]
-    walls += [((x, y), (x, y + 1)) for x in range(columns) for y in range(rows - 1)]
-    spare = len(walls) - rows * columns + 1
+    cells = {
+        (x, y): x // step * rows + y // step
+        for x, y in grid_cells(columns * step - 1, rows * step - 1)
+        if side not in (x % step, y % step)
+    }
+    number = {room: number for number, room in enumerate(grid_cells(columns, rows))}
+    beside = [
+        [Door((x * step + side, y * step + along), number[x, y], number[x + 1, y]) for along in range(side)]
+        for x, y in grid_cells(columns - 1, rows)
+    ]
+    above = [
+        [Door((x * step + along, y * step + side), number[x, y], number[x, y + 1]) for along in range(side)]
+        for x, y in grid_cells(columns, rows - 1)
+    ]
+    return Rooms(cells, beside + above, rows * columns)
+
+
+def draw_doors(rng: random.Random, rooms: Rooms, loops: int) -> list[Door]:
+    """Draw walls that get a door, so that the doors connect all rooms and make some loops, and a cell in each wall."""
+    spare = len(rooms.walls) - rooms.count + 1
     if not 0 <= loops <= spare:
-        raise ValueError(f"{rows} × {columns} rooms can have 0 to {spare} loops, not {loops}")
+        raise ValueError(f"{rooms.count} rooms with {len(rooms.walls)} walls can have 0 to {spare} loops, not {loops}")
+    missing = rooms.count - 1 + loops
+    walls = rooms.walls.copy()
     rng.shuffle(walls)
-    group = {room: {room} for room in grid_cells(columns, rows)}
-    doors = []
-    for first, second in walls:
-        if group[first] is group[second]:
+    joined = Joined(rooms.count)
+    doors: list[Door] = []
+    for wall in walls:
+        if len(doors) == missing:
+            break
+        if not joined.join(wall[0].first, wall[0].second):
             if loops == 0:
                 continue
             loops -= 1
-        else:
-            group[first] |= group[second]
-            for room in group[second]:
-                group[room] = group[first]
-        (x, y), along = first, rng.randrange(side)
-        is_beside = second == (x + 1, y)
-        doors.append((x * step + side, y * step + along) if is_beside else (x * step + along, y * step + side))
+        doors.append(rng.choice(wall))
     return doors
 
 
-def draw_instance(
-    rng: random.Random, cells: list[Cell], doors: list[Cell], locks: int, keys: int, shapes: int
-) -> Instance:
+class Joined:
+    """Which rooms are joined by doors, as a forest: joined rooms have the same root."""
+
+    def __init__(self, rooms: int) -> None:
+        self.parents = list(range(rooms))
+
+    def root(self, room: int) -> int:
+        parents = self.parents
+        while parents[room] != room:
+            parents[room] = parents[parents[room]]
+            room = parents[room]
+        return room
+
+    def join(self, first: int, second: int) -> bool:
+        """Join two rooms; whether they were not joined before."""
+        first, second = self.root(first), self.root(second)
+        self.parents[second] = first
+        return first != second
+
+
+def draw_instance(rng: random.Random, rooms: Rooms, doors: list[Door], locks: int, keys: int, shapes: int) -> Instance:
     """Draw which doors are locked, the shapes, where keys lie, locked doors included, and start and goal outside."""
     if locks > len(doors):
         raise ValueError(f"there are {len(doors)} doors, too few for {locks} locks")
-    if len(cells) - locks < 2:
+    if len(rooms.cells) + len(doors) - locks < 2:
         raise ValueError("one cell is too few for a robot and its goal")
-    locked = {door: rng.randrange(shapes) for door in rng.sample(doors, locks)}
+    locked = {door.cell: rng.randrange(shapes) for door in rng.sample(doors, locks)}
     key_shapes = [*range(shapes), *rng.choices(range(shapes), k=keys - shapes)]
     rng.shuffle(key_shapes)
-    robot, goal = rng.sample([cell for cell in cells if cell not in locked], 2)
-    return Instance(sorted(cells), locked, [(rng.choice(cells), shape) for shape in key_shapes], robot, goal)
+    robot, goal = rng.sample([*rooms.cells, *[door.cell for door in doors if door.cell not in locked]], 2)
+    cells = [*rooms.cells, *[door.cell for door in doors]]
+    return Instance(cells, doors, locked, [(rng.choice(cells), shape) for shape in key_shapes], robot, goal)
 
 
-def least_unlocks(instance: Instance) -> int | None:
-    """Count the doors that every plan must unlock; None if there is no plan."""
-    for unlocked, region in unlockable(instance):
-        if instance.goal in region:
-            return len(unlocked)
-    return None
+class Regions:
+    """The parts of a grid between its locked doors: a set of parts and of doors is a number with a bit for each.
 
-
-def has_at_most(instance: Instance, most: int) -> bool:
-    """Whether the problem has at most so many states: a key within reach can be put down wherever the robot can be."""
-    count = 0
-    for _, region in unlockable(instance):
-        cells, keys = len(region), sum(place in region for place, _ in instance.keys)
-        count += cells ** (keys + 1) + keys * cells**keys  # no key is held, or one of them
-        if count > most:
-            return False
-    return True
-
-
-def unlockable(instance: Instance) -> Iterator[tuple[frozenset[Cell], set[Cell]]]:
-    """Search the sets of doors that can be unlocked, the smallest first, each with the cells that are then in reach.
-
-    A key within reach can be taken to any door within reach, whatever was done before, so what can be unlocked next
-    depends only on what is unlocked.
+    A part is the rooms that open doors join, and these doors; its bit is that of one of the rooms.
     """
-    free = set(instance.cells) - instance.locks.keys()
-    opened: dict[Cell, set[Cell]] = {}  # a door, and what it leads to through free cells
-    layer = {frozenset[Cell](): reach(instance.robot, free)}
-    while layer:
-        after = {}
-        for unlocked, region in layer.items():
-            yield unlocked, region
-            shapes = {shape for place, shape in instance.keys if place in region}
-            for door, shape in instance.locks.items():
-                if shape in shapes and door not in unlocked and not region.isdisjoint(neighbours(door)):
-                    if door not in opened:
-                        opened[door] = reach(door, free)
-                    after[unlocked | {door}] = region | opened[door]
-        layer = after
 
+    def __init__(self, rooms: Rooms, instance: Instance) -> None:
+        joined = Joined(rooms.count)
+        self.room = rooms.cells.copy()
+        locked = []
+        for door in instance.doors:
+            cell, first, second = door
+            if cell in instance.locks:
+                locked.append(door)
+            else:
+                self.room[cell] = first
+                joined.join(first, second)
+        self.bits = [1 << joined.root(room) for room in range(rooms.count)]
+        self.locks = {
+            cell: (1 << number, instance.locks[cell], self.bits[first] | self.bits[second])
+            for number, (cell, first, second) in enumerate(locked, start=rooms.count)
+        }
+        self.start, self.goal = self.bit(instance.robot), self.bit(instance.goal)
+        self.keys = [(self.bit(cell), shape) for cell, shape in instance.keys]
 
-def reach(start: Cell, free: Container[Cell]) -> set[Cell]:
-    """Collect the cells to which free cells lead from the start."""
-    region, stack = {start}, [start]
-    while stack:
-        for cell in neighbours(stack.pop()):
-            if cell in free and cell not in region:
-                region.add(cell)
-                stack.append(cell)
-    return region
+    def bit(self, cell: Cell) -> int:
+        """The bit of the part that a cell is in, or of the locked door that it is."""
+        return self.bits[self.room[cell]] if cell in self.room else self.locks[cell][0]
+
+    def unlockable(self) -> Iterator[tuple[int, int]]:
+        """Search the sets of doors that can be unlocked, the smallest first: their size, and what is then in reach.
+
+        A key within reach can be taken to any door within reach, whatever was done before, so what can be unlocked next
+        depends only on what is unlocked.
+        """
+        layer, unlocked = {self.start}, 0
+        while layer:
+            after = set()
+            for region in layer:
+                yield unlocked, region
+                shapes = {shape for bit, shape in self.keys if bit & region}
+                for bit, shape, sides in self.locks.values():
+                    if shape in shapes and sides & region and not bit & region:
+                        after.add(region | bit | sides)
+            layer, unlocked = after, unlocked + 1
+
+    def least_unlocks(self) -> int | None:
+        """Count the doors that every plan must unlock; None if there is no plan."""
+        return next((unlocked for unlocked, region in self.unlockable() if self.goal & region), None)
+
+    def has_at_most(self, most: int) -> bool:
+        """Whether there are at most so many states: a key within reach can be put down wherever the robot can be."""
+        sizes = Counter(map(self.bit, [*self.room, *self.locks]))
+        count = 0
+        for _, region in self.unlockable():
+            cells = sum(size for bit, size in sizes.items() if bit & region)
+            keys = sum(bool(bit & region) for bit, _ in self.keys)
+            count += cells ** (keys + 1) + keys * cells**keys  # no key is held, or one of them
+            if count > most:
+                return False
+        return True
 
 
 def write_problem(name: str, instance: Instance, shapes: int) -> str:
     """Write the problem with the names of the public files."""
-    place = {cell: f"p{number}" for number, cell in enumerate(instance.cells)}
+    place = {cell: f"p{number}" for number, cell in enumerate(sorted(instance.cells))}
     shape = [f"shape{number}" for number in range(shapes)]
     key = [f"key{number}" for number in range(len(instance.keys))]
     return problem_text(

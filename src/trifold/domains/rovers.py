@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations, product
 from math import prod
 from typing import Literal
@@ -138,7 +139,7 @@ class Rover:
     roads: Pairs
     analyses: list[str]
 
-    @property
+    @cached_property
     def reach(self) -> set[int]:
         return {self.start, *(waypoint for road in self.roads for waypoint in road)}
 

@@ -8,7 +8,8 @@ the tests. Where a size has fewer problems than a split asks for, the split repe
 share one, drawing them fails, so the domains keep such sizes apart (as Gripper does, where a size is a base).
 
 Everything is a function of the seed and the options: the same files on every machine. The hashes of the suite's
-domains are frozen in ``suite_hashes.json``.
+domains are frozen in ``suite_hashes.json``. What takes long is the first draw of each problem, which does not depend on
+other problems: it can be made beforehand, in whatever order and process, as a ``Draft``.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ import errno
 import hashlib
 import json
 import random
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from trifold.domains import DOMAINS, SPLITS, Options, Split, domain_text
+from trifold.domains.catalogue import DOMAINS, PAPER, domain_text
+from trifold.domains.generator import SPLITS, Options, Split
 from trifold.domains.isomorphism import base, certificate, read_structure, varying_predicates
 
 SEED = 0
@@ -55,18 +58,91 @@ class Drawn:
     objects: int
 
 
+@dataclass(frozen=True)
+class Task:
+    """A problem to draw: of which domain, seed and split, its number there, and the options of the generator."""
+
+    domain: str
+    seed: int
+    split: str
+    number: int
+    options: Options
+
+    @property
+    def place(self) -> str:
+        """What its random numbers are seeded with, but for the number of the draw."""
+        return f"{self.domain}/{self.seed}/{self.split}/{self.number}"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """One draw of a problem: its text, how many objects it has, its certificate, and its base's where it counts."""
+
+    text: str
+    objects: int
+    certificate: str
+    base: str | None
+
+
+NO_DRAFTS: Mapping[str, Draft] = {}
+_varying = cache(varying_predicates)
+
+
+def split_sizes(name: str, split: Split) -> list[Options]:
+    """The options of each problem of a split of a domain."""
+    suite = DOMAINS[name].suite
+    if suite is None:
+        raise ValueError(f"{name} has no splits of its own: give a size, or how many problems")
+    return suite(split)
+
+
+def list_tasks(name: str, problems: Iterable[Options], seed: int, split: str = "") -> list[Task]:
+    """A problem to draw for each of the options."""
+    return [Task(name, seed, split, number, options) for number, options in enumerate(problems, start=1)]
+
+
+def make_draft(task: Task, attempt: int | None = None) -> Draft:
+    """Draw a problem for the first time, or with the number of an attempt."""
+    attempt = FIRST_DRAWS.get(task.place, 0) if attempt is None else attempt
+    text = DOMAINS[task.domain].generate(random.Random(f"{task.place}/{attempt}"), **task.options)
+    has_base = task.split in ("train", "validation")
+    return _recognise(text, _varying(domain_text(task.domain)) if has_base else None)
+
+
+@lru_cache(maxsize=4096)  # where a size has few problems, the same are drawn again and again
+def _recognise(text: str, varying: frozenset[str] | None) -> Draft:
+    structure = read_structure(text)
+    base_key = None if varying is None else certificate(base(structure, varying))
+    return Draft(text, len(structure.objects), certificate(structure), base_key)
+
+
+def draft_job(job: dict[str, Any], report: object) -> dict[str, Any]:
+    """What runs in a child process: the drafts of some tasks by their places; what cannot be drawn is left out."""
+    drafts = {}
+    for task in (Task(**fields) for fields in job["tasks"]):
+        with suppress(ValueError):  # whoever needs the draft draws again, and says what is wrong
+            drafts[task.place] = asdict(make_draft(task))
+    return drafts
+
+
 def draw_splits(
-    name: str, seed: int = SEED, splits: Sequence[Split] = SPLITS, on_problem: Callable[[], object] | None = None
+    name: str,
+    seed: int = SEED,
+    splits: Sequence[Split] = SPLITS,
+    on_problem: Callable[[], object] | None = None,
+    drafts: Mapping[str, Draft] = NO_DRAFTS,
 ) -> dict[str, list[Drawn]]:
-    """Draw splits of a domain, with the sizes of the suite ``paper``; all of them if not told which.
+    """Draw splits of a domain, with the sizes of its ``suite``; all of them if not told which.
 
     on_problem  is called when a problem is drawn, also for a split that is only to be unlike
+    drafts      as for ``draw_problems``
     """
     taken: dict[str, str] = {}
+    trained: set[str] = set()
     drawn: dict[Split, list[Drawn]] = {}
     for split in drawn_for(splits):
-        trained = {base_certificate(name, problem.text) for problem in drawn["train"]} if split == "validation" else ()
-        drawn[split] = draw_problems(name, DOMAINS[name].suite(split), seed, split, taken, trained, on_problem)
+        sizes = split_sizes(name, split)
+        drawn[split] = draw_problems(name, sizes, seed, split, taken, trained, on_problem, drafts)
     return {split: drawn[split] for split in SPLITS if split in splits}
 
 
@@ -77,38 +153,42 @@ def drawn_for(splits: Iterable[Split]) -> tuple[Split, ...]:
 
 def draw_problems(
     name: str,
-    problems: Sequence[Options],
+    problems: Iterable[Options],
     seed: int,
     split: str = "",
     taken: dict[str, str] | None = None,
-    trained: Collection[str] = (),
+    trained: set[str] | None = None,
     on_problem: Callable[[], object] | None = None,
+    drafts: Mapping[str, Draft] = NO_DRAFTS,
 ) -> list[Drawn]:
     """Draw a problem for each of the options, unlike each other where there are enough of them.
 
     taken       the certificates of the problems drawn before, each with its split; those of the new ones are added
-    trained     the certificates of bases that no problem may have
+    trained     the certificates of bases that no validation problem may have; those of training problems are added
     on_problem  is called when a problem is drawn
+    drafts      first draws by the places of their tasks, where these were made beforehand
     """
     taken = {} if taken is None else taken
+    trained = set() if trained is None else trained
     drawn = []
-    for number, options in enumerate(problems, start=1):
-        place = f"{name}/{seed}/{split}/{number}"
-        for attempt in range(FIRST_DRAWS.get(place, 0), DRAWS):
-            text = DOMAINS[name].generate(random.Random(f"{place}/{attempt}"), **options)
-            structure = read_structure(text)
-            key = certificate(structure)
-            is_trained = bool(trained) and base_certificate(name, text) in trained
-            if key not in taken and not is_trained:
+    for task in list_tasks(name, problems, seed, split):
+        draft = drafts.get(task.place) or make_draft(task)
+        for attempt in range(FIRST_DRAWS.get(task.place, 0) + 1, DRAWS):
+            if draft.certificate not in taken and not (split == "validation" and draft.base in trained):
                 break
-        if is_trained:
-            raise ValueError(f"{name}: every problem of the {split} split with {options} has states of training")
-        if taken.setdefault(key, split) != split:
+            draft = make_draft(task, attempt)
+        if split == "validation" and draft.base in trained:
+            raise ValueError(f"{name}: every problem of the {split} split with {task.options} has states of training")
+        if taken.setdefault(draft.certificate, split) != split:
             raise ValueError(
-                f"{name}: every problem of the {split} split with {options} is in that of {taken[key]} too"
+                f"{name}: every problem of the {split} split with {task.options} "
+                f"is in that of {taken[draft.certificate]} too"
             )
-        size = [f"{option}-{value}" for option, value in islice(options.items(), 2)]  # the first two tell it
-        drawn.append(Drawn(f"{'-'.join([name, f'{number:03d}', *size])}.pddl", text, len(structure.objects)))
+        if split == "train" and draft.base is not None:
+            trained.add(draft.base)
+        size = [f"{option}-{value}" for option, value in islice(task.options.items(), 2)]  # the first two tell it
+        file = "-".join([name, f"{task.number:03d}", *size])
+        drawn.append(Drawn(f"{file}.pddl", draft.text, draft.objects))
         if on_problem is not None:
             on_problem()
     return drawn
@@ -116,12 +196,7 @@ def draw_problems(
 
 def base_certificate(name: str, problem: str) -> str:
     """Give the same text for problems of a domain that may share states."""
-    return certificate(base(read_structure(problem), _varying(name)))
-
-
-@cache
-def _varying(name: str) -> frozenset[str]:
-    return varying_predicates(domain_text(name))
+    return certificate(base(read_structure(problem), _varying(domain_text(name))))
 
 
 def split_texts(name: str, splits: Mapping[str, Sequence[Drawn]]) -> dict[str, str]:
@@ -150,8 +225,40 @@ def write_texts(directory: Path, texts: Mapping[str, str]) -> None:
             part.unlink(missing_ok=True)
 
 
+def write_problems(
+    directory: Path,
+    name: str,
+    sizes: Iterable[int],
+    seed: int,
+    *,
+    per_size: int = 1,
+    split: str = "train",
+    **options: int | str,
+) -> list[Path]:
+    """Write ``domain.pddl``, and ``per_size`` problems of each size in the folder ``split``; return their paths.
+
+    Each problem has its own random numbers, seeded by its domain, seed, split, size and index. So a file stays
+    the same whatever is written beside it, and the splits of one seed are drawn independently of each other.
+    """
+    domain = DOMAINS[name]
+    folder = Path(directory) / split
+    folder.mkdir(parents=True, exist_ok=True)
+    (Path(directory) / "domain.pddl").write_text(domain_text(name), encoding="utf-8")
+    paths = []
+    for size in sizes:
+        for index in range(per_size):
+            rng = random.Random(f"{name}/{seed}/{split}/{size}/{index}")
+            path = folder / f"{name}-{size:02d}-{index:02d}.pddl"
+            path.write_text(domain.problem(rng, size, **options), encoding="utf-8")
+            paths.append(path)
+    return paths
+
+
 def write_suite(
-    directory: Path, domains: Iterable[str] | None = None, on_problem: Callable[[], object] | None = None
+    directory: Path,
+    domains: Iterable[str] = PAPER,
+    on_problem: Callable[[], object] | None = None,
+    drafts: Mapping[str, Draft] = NO_DRAFTS,
 ) -> dict[str, Any]:
     """Write the suite ``paper``, or some of its domains, a folder each, and its manifest; return the manifest.
 
@@ -161,8 +268,8 @@ def write_suite(
 
     The hash of several files is that of their lines "sha256  path", sorted by path.
     """
-    names = sorted(set(DOMAINS if domains is None else domains))
-    drawn = {name: draw_splits(name, on_problem=on_problem) for name in names}
+    names = sorted(set(domains))
+    drawn = {name: draw_splits(name, SEED, on_problem=on_problem, drafts=drafts) for name in names}
     texts = {f"{name}/{place}": text for name in names for place, text in split_texts(name, drawn[name]).items()}
     hashes = text_hashes(texts)
     manifest: dict[str, Any] = {
