@@ -23,7 +23,7 @@ crash: .venv/installed  # 200 kills at random moments: nothing lost, torn or lef
 	PYTHONPATH=tests $(BIN)/python -m fuzz.crash --count 200 --seed $(SEED)
 
 results: .venv/installed  # docs/results.md from the records in experiments/
-	$(BIN)/trifold table experiments/results experiments/lama --format page --notes experiments/tried.md \
+	$(BIN)/python experiments/results_page.py experiments/results experiments/lama --notes experiments/tried.md \
 	  $(addprefix --references ,$(sort $(wildcard experiments/references*.jsonl))) > docs/results.md
 
 lint: .venv/installed

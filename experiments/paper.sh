@@ -43,6 +43,9 @@ here=$(dirname "${BASH_SOURCE[0]}")
 trifold=$here/../.venv/bin/trifold
 [[ -x $trifold ]] || trifold=trifold
 trifold=${TRIFOLD:-$trifold}
+python=$here/../.venv/bin/python
+[[ -x $python ]] || python=python3
+python=${PYTHON:-$python}
 if ((!${#domains[@]})); then
   domains=(blocks-s blocks-m gripper miconic visitall grid logistics rovers vacuum visitall-xy navig-xy)
 fi
@@ -117,5 +120,5 @@ references=()
 for file in "$here"/references*.jsonl "$out"/references.jsonl; do
   [[ ! -e $file ]] || references+=(--references "$file")
 done
-"$trifold" table "$out/results" "$here/lama" "${references[@]}" --notes "$here/tried.md" --format page |
+"$python" "$here/results_page.py" "$out/results" "$here/lama" "${references[@]}" --notes "$here/tried.md" |
   tee "$out/results.md"

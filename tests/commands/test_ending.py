@@ -134,14 +134,6 @@ def test_what_the_terminal_cannot_show_is_replaced():
     assert (done.returncode, done.stderr) == (0, b"") and b"?" in done.stdout
 
 
-def test_notes_that_are_no_text_are_refused(tmp_path):
-    (tmp_path / "notes").write_bytes(b"\xff\x00")
-    results = Path(__file__).parents[2] / "experiments" / "results"
-    words = ["table", str(results), "--format", "page", "--notes", str(tmp_path / "notes")]
-    done = subprocess.run([*TRIFOLD, *words], capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and done.stderr.startswith("error: the file is not UTF-8 text")
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_command_that_is_asked_to_end_takes_its_children_along(tmp_path, number, code):

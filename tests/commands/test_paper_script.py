@@ -27,7 +27,7 @@ def run(tmp_path):
 
     def run(*words, code=0):
         (tmp_path / "log").unlink(missing_ok=True)
-        environment = os.environ | {"TRIFOLD": str(fake)}
+        environment = os.environ | {"TRIFOLD": str(fake), "PYTHON": str(fake)}
         done = subprocess.run(
             ["bash", str(SCRIPT), *words], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         )
@@ -52,7 +52,7 @@ def test_the_stages_in_order_and_once(run, tmp_path):
         f"{evaluate} --device auto",
         f"{evaluate} --device auto --strict",
     ]
-    assert stages[-1].startswith("table runs/paper/results lama --references references.jsonl --references")
+    assert stages[-1].startswith("results_page.py runs/paper/results lama --references references.jsonl --references")
     assert [line for line in run(*words) if line.startswith(("train", "select"))] == []
 
 

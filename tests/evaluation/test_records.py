@@ -5,8 +5,8 @@ import os
 from typing import get_type_hints
 
 import pytest
-from blank_record import BLANK
 
+from blank_record import BLANK
 from trifold.errors import TrifoldError
 from trifold.evaluation.records import SCHEMA, Record, append_record, attempt_key, last_of_each, read_records
 from trifold.provenance import Origin

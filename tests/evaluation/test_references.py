@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 import typer
-from blank_record import BLANK
 from typer.testing import CliRunner
 
+from blank_record import BLANK
 from trifold.commands.reference import reference as reference_command
 from trifold.commands.table import table as table_command
 from trifold.errors import TrifoldError

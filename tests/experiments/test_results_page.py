@@ -3,16 +3,16 @@
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from blank_record import BLANK
-from typer.testing import CliRunner
 
-from trifold.commands import app
+from blank_record import BLANK
+from results_page import read_results, results_page
 from trifold.errors import TrifoldError
 from trifold.evaluation.first_plan import PLANNER, POLICY
-from trifold.evaluation.page import read_results, results_page
 from trifold.evaluation.records import SCHEMA
 from trifold.evaluation.references import Reference, best_of_each, read_references
 from trifold.shipped import formerly, shipped_models
@@ -20,14 +20,26 @@ from trifold.shipped import formerly, shipped_models
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_page_in_the_repository_is_what_its_records_make(monkeypatch):
+def run(*words):
+    """Run the script as `make results` does."""
+    command = [sys.executable, "experiments/results_page.py", *map(str, words)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+def test_the_page_in_the_repository_is_what_its_records_make():
     """To renew it: make results."""
-    monkeypatch.chdir(ROOT)
-    words = ["table", "experiments/results", "experiments/lama", "--format", "page", "--notes", "experiments/tried.md"]
-    for file in sorted(Path("experiments").glob("references*.jsonl")):
-        words += ["--references", str(file)]
-    done = CliRunner().invoke(app, words, catch_exceptions=False)
-    assert done.stdout == Path("docs/results.md").read_text(encoding="utf-8")
+    words = ["experiments/results", "experiments/lama", "--notes", "experiments/tried.md"]
+    for file in sorted((ROOT / "experiments").glob("references*.jsonl")):
+        words += ["--references", file]
+    done = run(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+
+
+def test_notes_that_are_no_text_are_refused(tmp_path):
+    (tmp_path / "notes").write_bytes(b"\xff\x00")
+    done = run("experiments/results", "--notes", tmp_path / "notes")
+    assert done.returncode == 1 and done.stderr.startswith("the file is not UTF-8 text")
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "experiments").glob("**/*.jsonl")), ids=lambda file: file.stem)

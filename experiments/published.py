@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SEEDS = 3
-"""The paper trains so many models for each row, and keeps the one with the least validation loss."""
+"""How many models the paper trains for each row; it keeps the one with the least validation loss."""
 
 SECONDS = SEEDS * 12 * 3600
 """Their training on an NVIDIA A10."""
@@ -117,5 +117,3 @@ def _read(line: str) -> Published:
 
 PUBLISHED = {(row.domain, row.model): row for row in map(_read, _ROWS.strip().splitlines())}
 """All rows by domain and architecture, in the paper's order, Navig-xy last."""
-
-DOMAINS = tuple(dict.fromkeys(domain for domain, _ in PUBLISHED))

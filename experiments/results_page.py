@@ -1,20 +1,28 @@
-"""The page ``docs/results.md``: our records, the paper's rows and LAMA's first plans, side by side.
+"""The page ``docs/results.md``: our records, the paper's rows and LAMA's first plans, side by side. `make results`.
 
-Records lie in a folder as SET/DOMAIN.jsonl. The sets are ``public``, the public test files; ``suite``, the test
-problems of the suite `paper`; and ``fresh-N``, problems of the suite's sizes from the generator seed N.
+    python experiments/results_page.py RESULTS... [--references FILE] [--notes FILE] > docs/results.md
+
+RESULTS are folders with records as SET/DOMAIN.jsonl. The sets are ``public``, the public test files; ``suite``, the
+test problems of the suite `paper`; and ``fresh-N``, problems of the suite's sizes from the generator seed N.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
+from published import OWN_FILES, PUBLISHED, SECONDS, SEEDS, Published
+from trifold.domains import PAPER
 from trifold.errors import TrifoldError
 from trifold.evaluation.first_plan import PLANNER, POLICY
-from trifold.evaluation.paper import DOMAINS, OWN_FILES, PUBLISHED, SECONDS, SEEDS, Published
 from trifold.evaluation.records import Record, file_sha256, read_records
-from trifold.evaluation.references import Reference
+from trifold.evaluation.references import Reference, best_of_each, read_references
 from trifold.evaluation.tables import Row, markdown_table, summarise
+from trifold.files import read_text
 from trifold.outcomes import Outcome
 from trifold.shipped import formerly, shipped_models
 
@@ -26,13 +34,92 @@ ARCHITECTURES = ("R-GNN", "R-GNN[0]", MAIN)
 COMPARED = ("gripper", "grid", "logistics", "rovers", "vacuum", "visitall-xy", "navig-xy")
 """The domains in which the architectures are compared with each other."""
 
-SIZES = {domain: PUBLISHED[domain, MAIN].instances for domain in DOMAINS}
+SIZES = {domain: PUBLISHED[domain, MAIN].instances for domain in PAPER}
 """How many test problems each domain has in the suite, which has as many as the paper."""
 PUBLIC_SIZES = {domain: SIZES[domain] for domain in OWN_FILES} | {"visitall": 18, "grid": 20, "rovers": 4}
 
-COLUMNS = ["Domain", "Model", "Policy", "Coverage", "Total", "Median", "Mean", "Length / best known", "Proved optimal"]
-COLUMNS += ["Seconds a problem", "Hardware", "Seeds", "Training seconds"]
 NOT_RUN = "not run"
+UNKNOWN = "–"
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a model or planner did on the problems of a domain, as text."""
+
+    domain: str
+    model: str
+    policy: str
+    coverage: str = NOT_RUN
+    total: str = UNKNOWN
+    median: str = UNKNOWN
+    mean: str = UNKNOWN
+    quality: str = UNKNOWN
+    proved: str = UNKNOWN
+    seconds: str = UNKNOWN
+    hardware: str = UNKNOWN
+    seeds: str = UNKNOWN
+    training_seconds: str = UNKNOWN
+    in_the_paper: str = UNKNOWN
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A domain in short: the line of the test set that counts, those of fresh problems, and the paper's row."""
+
+    domain: str
+    main: Line
+    fresh: Sequence[Line]
+    published: Published
+
+    @property
+    def test_set(self) -> str:
+        return "the paper's" if self.domain in OWN_FILES else "suite"
+
+
+Item = TypeVar("Item")
+Columns = Mapping[str, Callable[[Item], str]]
+"""The heading of each column, and what it shows of an item."""
+
+LINE_COLUMNS: Columns[Line] = {
+    "Domain": lambda line: line.domain,
+    "Model": lambda line: line.model,
+    "Policy": lambda line: line.policy,
+    "Coverage": lambda line: line.coverage,
+    "Total": lambda line: line.total,
+    "Median": lambda line: line.median,
+    "Mean": lambda line: line.mean,
+    "Length / best known": lambda line: line.quality,
+    "Proved optimal": lambda line: line.proved,
+    "Seconds a problem": lambda line: line.seconds,
+    "Hardware": lambda line: line.hardware,
+    "Seeds": lambda line: line.seeds,
+    "Training seconds": lambda line: line.training_seconds,
+}
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A model file: its domain, a record that tells of it, and whether it is one of those in the box."""
+
+    domain: str
+    record: Record
+    is_boxed: bool
+
+
+MODEL_COLUMNS: Columns[Evaluated] = {
+    "Domain": lambda model: model.domain,
+    "Model": lambda model: model.record["model"],
+    "Command": lambda model: model.record.get("training_command") or UNKNOWN,
+    "File": lambda model: model.record["model_sha256"][:8],
+    "In the box": lambda model: "yes" if model.is_boxed else "no",
+    "Data": lambda model: (model.record.get("training_data") or UNKNOWN)[:8],
+    "Hardware": lambda model: model.record.get("training_hardware") or UNKNOWN,
+    "Seeds": lambda model: number(model.record.get("training_seeds"), ""),
+    "Kept": lambda model: number(model.record.get("training_seed"), ""),
+    "Steps": lambda model: number(model.record.get("training_steps"), ","),
+    "Loss": lambda model: number(model.record.get("training_validation_loss"), ".4f"),
+    "Seconds": lambda model: number(model.record.get("training_seconds"), ",.0f"),
+}
 
 INTRODUCTION = """\
 # Results
@@ -109,7 +196,7 @@ def read_results(folders: Sequence[Path]) -> Results:
     results: dict[str, dict[str, list[Record]]] = {}
     for file in [file for folder in folders for file in sorted(folder.glob("*/*.jsonl"))]:
         name, domain = file.parent.name, file.stem
-        if (name not in SECTIONS and not name.startswith("fresh-")) or domain not in DOMAINS:
+        if (name not in SECTIONS and not name.startswith("fresh-")) or domain not in PAPER:
             raise TrifoldError(
                 "results are named public, suite or fresh-N, and then by their domain",
                 place=str(file),
@@ -153,110 +240,129 @@ def _improve(references: Mapping[str, Reference], records: Iterable[Record]) -> 
     return best
 
 
+def _table(items: Iterable[Item], columns: Columns[Item], names: int) -> str:
+    return markdown_table([[*columns], *([column(item) for column in columns.values()] for item in items)], names=names)
+
+
+def _lines_table(lines: Sequence[Line], columns: Columns[Line] = LINE_COLUMNS) -> str:
+    """A table in which the name of a domain stands in its first line alone."""
+    before = ["", *(line.domain for line in lines)]
+    named = [
+        replace(line, domain="") if line.domain == last else line for last, line in zip(before, lines, strict=False)
+    ]
+    return _table(named, columns, names=3)
+
+
 def _summary(results: Results, references: Mapping[str, Reference], fresh: Sequence[str]) -> str:
     """A line for each domain: its coverage and length on the test set that counts, and on fresh problems."""
-    header = ["Domain", "Test set", "Policy", "Coverage", "Coverage in the paper", "Length / best known"]
-    header += [f"{column}, {name}" for name in fresh for column in ("Coverage", "Length / best known")]
-    lines = []
-    for domain in DOMAINS:
-        published, is_own = PUBLISHED[domain, MAIN], domain in OWN_FILES
-        sets = []
-        for name in ("public" if is_own else "suite", *fresh):
-            shown = _ours(MAIN, domain, results.get(name, {}).get(domain, []), references, SIZES[domain])
-            line = next(line for line in shown if line[1] == published.policy)
-            sets.append(dict(zip(COLUMNS[1:], line, strict=True)))
-        first, *others = [(cells["Coverage"], cells["Length / best known"]) for cells in sets]
-        told = [first[0], _coverage(published), first[1], *(cell for pair in others for cell in pair)]
-        place = "the paper's" if is_own else "suite"
-        lines.append([domain, place, published.policy, *told, sets[0]["Training seconds"]])
-    return markdown_table([[*header, "Training seconds"], *lines], names=3)
+    items = []
+    for domain in PAPER:
+        published = PUBLISHED[domain, MAIN]
+        main, *others = (
+            next(
+                line
+                for line in _ours(MAIN, domain, results.get(name, {}).get(domain, []), references, SIZES[domain])
+                if line.policy == published.policy
+            )
+            for name in ("public" if domain in OWN_FILES else "suite", *fresh)
+        )
+        items.append(Summary(domain, main, others, published))
+    columns: dict[str, Callable[[Summary], str]] = {
+        "Domain": lambda item: item.domain,
+        "Test set": lambda item: item.test_set,
+        "Policy": lambda item: item.published.policy,
+        "Coverage": lambda item: item.main.coverage,
+        "Coverage in the paper": lambda item: _coverage(item.published),
+        "Length / best known": lambda item: item.main.quality,
+    }
+    for index, name in enumerate(fresh):
+        columns[f"Coverage, {name}"] = lambda item, index=index: item.fresh[index].coverage  # type: ignore[misc]
+        columns[f"Length / best known, {name}"] = lambda item, index=index: item.fresh[index].quality  # type: ignore[misc]
+    columns["Training seconds"] = lambda item: item.main.training_seconds
+    return _table(items, columns, names=3)
 
 
 def _section(name: str, domains: Mapping[str, Sequence[Record]], references: Mapping[str, Reference]) -> str:
     """The table of a set."""
     sizes = PUBLIC_SIZES if name == "public" else SIZES
     lines = []
-    for domain in [domain for domain in DOMAINS if domain in sizes]:
+    for domain in [domain for domain in PAPER if domain in sizes]:
         records = domains.get(domain, [])
         is_own = name == "public" and domain in OWN_FILES
-        ours = _ours(MAIN, domain, records, references, sizes[domain])
-        planner = _lines([record for record in records if record["model"] == PLANNER], references, sizes[domain])
         best = _sum_of_best(records, references, sizes[domain]) if is_own else None
-        lines += _under(
-            domain, [*ours, _paper_line(PUBLISHED[domain, MAIN], is_own, best), *(planner or _not_run(PLANNER, POLICY))]
-        )
-    return markdown_table([COLUMNS, *lines], names=3)
+        planner = [record for record in records if record["model"] == PLANNER]
+        lines += _ours(MAIN, domain, records, references, sizes[domain])
+        lines.append(_paper_line(PUBLISHED[domain, MAIN], is_own, best))
+        lines += _lines(domain, planner, references, sizes[domain]) or [Line(domain, PLANNER, POLICY)]
+    return _lines_table(lines)
 
 
 def _comparison(results: Results, references: Mapping[str, Reference]) -> str:
     """All architectures in the domains where they are compared; those beyond the three are shown if they were run."""
-    lines = []
+    lines: list[Line] = []
     for domain in COMPARED:
-        is_own = domain in OWN_FILES
-        records = results.get("public" if is_own else "suite", {}).get(domain, [])
+        records = results.get("public" if domain in OWN_FILES else "suite", {}).get(domain, [])
         others = {record["model"] for record in records} - {*ARCHITECTURES, PLANNER}
         for model in (*ARCHITECTURES, *sorted(others)):
             published = PUBLISHED.get((domain, model))
-            shown = _ours(model, domain, records, references, SIZES[domain])
-            for line in _under(domain if model == ARCHITECTURES[0] else "", shown):
-                told = _coverage(published) if published and published.policy == line[2] else "–"
-                lines.append([*line, told])
-    return markdown_table([[*COLUMNS, "Coverage in the paper"], *lines], names=3)
+            for line in _ours(model, domain, records, references, SIZES[domain]):
+                if published and published.policy == line.policy:
+                    line = replace(line, in_the_paper=_coverage(published))
+                lines.append(line)
+    return _lines_table(lines, {**LINE_COLUMNS, "Coverage in the paper": lambda line: line.in_the_paper})
 
 
 def _ours(
     model: str, domain: str, records: Sequence[Record], references: Mapping[str, Reference], size: int
-) -> list[list[str]]:
+) -> list[Line]:
     """The lines of an architecture: one for each policy that is wanted, and for each model file."""
     lines = []
     for policy in ("unvisited", "strict") if PUBLISHED[domain, MAIN].policy == "strict" else ("unvisited",):
         own = [record for record in records if (record["model"], record["policy"]) == (model, policy)]
-        lines += _lines(own, references, size) or _not_run(model, policy)
+        lines += _lines(domain, own, references, size) or [Line(domain, model, policy)]
     return lines
 
 
-def _lines(records: Sequence[Record], references: Mapping[str, Reference], size: int) -> list[list[str]]:
-    return [_line(row, size) for row in summarise(records, references)]
+def _lines(domain: str, records: Sequence[Record], references: Mapping[str, Reference], size: int) -> list[Line]:
+    return [_line(domain, row, size) for row in summarise(records, references)]
 
 
-def _line(row: Row, size: int) -> list[str]:
-    """The cells of a row, without its domain."""
+def _line(domain: str, row: Row, size: int) -> Line:
     missing = f", {size - row.instances} {NOT_RUN}" if row.instances < size else ""
-    return [
+    return Line(
+        domain,
         row.model,
         row.policy,
-        _coverage(row) + missing,
-        _number(row.total, ","),
-        _number(row.median, "g"),
-        _number(row.mean, ".1f"),
-        _quality(row),
-        _proved(row),
-        f"{row.seconds / row.instances:.2f}",
-        ", ".join(row.hardware) or "–",
-        _number(row.seeds, ""),
-        _number(row.training_seconds, ",.0f"),
-    ]
-
-
-def _paper_line(row: Published, is_own: bool, best: int | None) -> list[str]:
-    """The paper's row; its length over the best known can be told only where all was solved."""
-    quality = (
-        f"{row.total:,} / {best:,} = {row.total / best:.3f}"
-        if best and row.total and row.solved == row.instances
-        else "–"
+        coverage=_coverage(row) + missing,
+        total=number(row.total, ","),
+        median=number(row.median, "g"),
+        mean=number(row.mean, ".1f"),
+        quality=_quality(row),
+        proved=_proved(row),
+        seconds=f"{row.seconds / row.instances:.2f}",
+        hardware=", ".join(row.hardware) or UNKNOWN,
+        seeds=number(row.seeds, ""),
+        training_seconds=number(row.training_seconds, ",.0f"),
     )
-    lengths = [_number(row.total, ","), _number(row.median, "g"), _number(row.mean, "")]
-    name = f"{row.model} in the paper" + ("" if is_own else ", other instances")
-    return [name, row.policy, _coverage(row), *lengths, quality, "–", "–", "–", str(SEEDS), f"{SECONDS:,}"]
 
 
-def _not_run(model: str, policy: str) -> list[list[str]]:
-    return [[model, policy, NOT_RUN, *["–"] * (len(COLUMNS) - 4)]]
-
-
-def _under(domain: str, lines: Iterable[list[str]]) -> list[list[str]]:
-    """The lines with the name of their domain in the first one."""
-    return [[domain if number == 0 else "", *line] for number, line in enumerate(lines)]
+def _paper_line(row: Published, is_own: bool, best: int | None) -> Line:
+    """The paper's row; its length over the best known can be told only where all was solved."""
+    quality = UNKNOWN
+    if best and row.total and row.solved == row.instances:
+        quality = f"{row.total:,} / {best:,} = {row.total / best:.3f}"
+    return Line(
+        row.domain,
+        f"{row.model} in the paper" + ("" if is_own else ", other instances"),
+        row.policy,
+        coverage=_coverage(row),
+        total=number(row.total, ","),
+        median=number(row.median, "g"),
+        mean=number(row.mean, ""),
+        quality=quality,
+        seeds=str(SEEDS),
+        training_seconds=f"{SECONDS:,}",
+    )
 
 
 def _coverage(row: Row | Published) -> str:
@@ -266,17 +372,17 @@ def _coverage(row: Row | Published) -> str:
 def _quality(row: Row) -> str:
     quality = row.quality
     if quality is None or quality.ratio is None:
-        return "–"
+        return UNKNOWN
     part = "" if quality.instances == row.solved else f" ({quality.instances} of {row.solved})"
     return f"{quality.length:,} / {quality.best:,} = {quality.ratio:.3f}{part}"
 
 
 def _proved(row: Row) -> str:
-    return f"{row.quality.optimal} of {row.quality.instances}" if row.quality and row.quality.instances else "–"
+    return f"{row.quality.optimal} of {row.quality.instances}" if row.quality and row.quality.instances else UNKNOWN
 
 
-def _number(value: float | None, form: str) -> str:
-    return "–" if value is None else format(value, form)
+def number(value: float | None, form: str) -> str:
+    return UNKNOWN if value is None else format(value, form)
 
 
 def _sum_of_best(records: Sequence[Record], references: Mapping[str, Reference], size: int) -> int | None:
@@ -288,26 +394,29 @@ def _sum_of_best(records: Sequence[Record], references: Mapping[str, Reference],
 
 def _models(results: Results) -> str:
     """A line for each model file that the records are about."""
-    header = ["Domain", "Model", "Command", "File", "In the box", "Data", "Hardware", "Seeds", "Kept", "Steps", "Loss"]
     boxed = {name for file in shipped_models().values() for name in (file_sha256(file), formerly(file))}
-    lines: dict[str, list[str]] = {}
-    for domain in DOMAINS:
+    models: dict[str, Evaluated] = {}
+    for domain in PAPER:
         for record in [record for domains in results.values() for record in domains.get(domain, [])]:
             if record["model"] != PLANNER:
-                lines[record["model_sha256"]] = [
-                    domain,
-                    record["model"],
-                    record.get("training_command") or "–",
-                    record["model_sha256"][:8],
-                    "yes" if record["model_sha256"] in boxed else "no",
-                    (record.get("training_data") or "–")[:8],
-                    record.get("training_hardware") or "–",
-                    _number(record.get("training_seeds"), ""),
-                    _number(record.get("training_seed"), ""),
-                    _number(record.get("training_steps"), ","),
-                    _number(record.get("training_validation_loss"), ".4f"),
-                    _number(record.get("training_seconds"), ",.0f"),
-                ]
-    if not lines:
-        return "No model was evaluated yet.\n"
-    return markdown_table([[*header, "Seconds"], *lines.values()], names=7)
+                file = record["model_sha256"]
+                models[file] = Evaluated(domain, record, file in boxed)
+    return _table(models.values(), MODEL_COLUMNS, names=7) if models else "No model was evaluated yet.\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", nargs="+", type=Path, help="folders of SET/DOMAIN.jsonl")
+    parser.add_argument("--references", type=Path, action="append", default=[], help="what `trifold reference` wrote")
+    parser.add_argument("--notes", type=Path, help="what was tried, in Markdown")
+    arguments = parser.parse_args()
+    try:
+        best = best_of_each(one for file in arguments.references for one in read_references(file))
+        notes = read_text(arguments.notes) if arguments.notes else ""
+        sys.stdout.write(results_page(read_results(arguments.results), best, notes))
+    except TrifoldError as error:
+        raise SystemExit(str(error)) from None
+
+
+if __name__ == "__main__":
+    main()
