@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from instance import add_instance_options, note, read_instance
-from trifold.bench.peer import PEER_ENCODERS, Comparison, compare_with_peer, find_peer
+from peer import PEER_ENCODERS, Comparison, check_peer, compare_with_peer
 from trifold.bench.report import duration, facts_text
 from trifold.bench.timing import conditions, use_threads
 from trifold.evaluation import aligned_text
@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="which states are drawn (default: 0)")
     parser.add_argument("--json", action="store_true", help="write the result to standard output as JSON")
     arguments = parser.parse_args()
-    python = find_peer(arguments.peer_python)
+    check_peer(arguments.peer_python)
     use_threads(1)
     instance = read_instance(arguments)
     space = expand(instance.domain, instance.problem, MAX_STATES)
@@ -46,7 +46,7 @@ def main() -> None:
         if runs:
             config = ModelConfig(encoder=encoder, dim=arguments.dim, layers=arguments.layers)
             results[config] = compare_with_peer(
-                python,
+                arguments.peer_python,
                 instance.domain,
                 instance.problem,
                 space,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
 from trifold.bench import run_bench
@@ -30,7 +27,6 @@ def test_what_is_left_out_is_named(folder):
     assert said[:2] == ["labelling", "left out gripper-03-00.pddl: state limit, the problem has more than 50 states"]
     assert list(report.sizes["labelled problems"]) == [small.name]
     lines = report.to_text().splitlines()
-    assert any(line.startswith("training step, pymimir-rgnn: pymimir-rgnn ") for line in lines)
     assert any(line.startswith("training step  batch 2, reference ") for line in lines)
     assert not any("scatter" in row.what for row in report.rows)  # an Edge Transformer has none
 
@@ -39,9 +35,6 @@ def test_bad_input_is_an_error(folder, tmp_path):
     absent = tmp_path / "absent"
     for options, message in (
         ({"problem": absent}, "no such file"),
-        ({"peer_python": absent}, "no Python interpreter here"),
-        ({"peer_python": Path(sys.executable)}, "no pymimir-rgnn"),
-        ({"peer_python": folder / "domain.pddl"}, "does not run"),
         ({"planner": absent}, "no such file"),
         ({"max_states": 1}, "can be labelled"),
         ({"timeout": 0.0}, "cannot be read: timeout"),

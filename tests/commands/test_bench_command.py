@@ -14,20 +14,6 @@ from trifold.domains import write_problems
 SMALL = ("--dim", 8, "--layers", 2, "--batch", 2, "--seconds", 0, "--threads", 1, "--device", "cpu")
 STAGES = ["labelling", "encoding", "batching", "training step", "policy step", "first plan"]
 
-PEER = """\
-import json, sys
-if "-c" in sys.argv:
-    sys.exit()
-job = json.loads(sys.stdin.readline())
-objects = len({name for _, *names in job["states"][0] for name in names})
-versions = {"pymimir-rgnn": "0"}
-about = {"objects": objects, "messages": 5, "threads": job["threads"], "versions": versions}
-print(json.dumps(about), flush=True)
-for line in sys.stdin:
-    assert len(json.loads(line)) == 2
-    print(json.dumps({"assembly": 0.5, "step": 1.0}), flush=True)
-"""
-
 PLANNER = """\
 import sys
 from pathlib import Path
@@ -66,8 +52,8 @@ def script(path, text):
 
 
 def test_json_has_every_stage(folder, tmp_path):
-    peer, planner = script(tmp_path / "peer", PEER), script(tmp_path / "fast-downward.py", PLANNER)
-    words = (folder, *SMALL, "--batch", 3, "--json", "--peer-python", peer, "--planner", planner)
+    planner = script(tmp_path / "fast-downward.py", PLANNER)
+    words = (folder, *SMALL, "--batch", 3, "--json", "--planner", planner)
     done = bench(*words)
     assert "policy step of gripper-02-00.pddl" in done.stderr.splitlines()
     report = json.loads(done.stdout)
@@ -76,8 +62,6 @@ def test_json_has_every_stage(folder, tmp_path):
     assert all(row["seconds"]["median"] > 0 for row in rows)
     named = {row["what"].strip(): row for row in rows}
     assert named["batch 2, reference"]["floor"]["flops"] > 0 and "batch 3, reference" in named
-    assert named["batch 2, one problem, pymimir-rgnn"]["seconds"]["median"] == 1.0
-    assert named["batch 2, one problem, trifold"]["against"] == "pymimir-rgnn"
     network, reference = named["of it network"], named["network, reference"]
     assert network["against"] == reference["against"] == "scatter" and network["floor"] == reference["floor"]
     assert 0 < network["done_floor"]["flops"] <= network["floor"]["flops"] and reference["done_floor"] is None

@@ -13,15 +13,13 @@ from torch import Tensor
 from trifold.bench.files import find_files
 from trifold.bench.lama import choose_planner, time_first_plan
 from trifold.bench.machine import Machine
-from trifold.bench.peer import PEER_ENCODERS, Comparison, compare_with_peer, find_peer
 from trifold.bench.policy_step import time_policy_step
-from trifold.bench.report import Report, Row
+from trifold.bench.report import Report
 from trifold.bench.stages import Bench, time_batching, time_encoding, time_labelling, time_training
 from trifold.bench.timing import conditions, use_threads
 from trifold.data import Dataset, LabelLimits, dead_end_target, label
 from trifold.encoders import TRIANGLE, encode_all
 from trifold.errors import TrifoldError
-from trifold.expressions import open_source
 from trifold.files import temporary_folder
 from trifold.model import Model, ModelConfig, choose_device
 from trifold.outcomes import Outcome
@@ -31,9 +29,6 @@ from trifold.structures import Structures, concatenate
 
 STATES = 2048
 """So many states, as many from each problem, are encoded and trained on."""
-
-PEER_STEPS = 20
-"""The most steps that pymimir-rgnn takes: often one alone takes longer than a row is measured."""
 
 RATE_SECONDS = 0.2
 """For so long each rate is measured at each size."""
@@ -47,7 +42,6 @@ def run_bench(
     problem: Path | None = None,
     device: str = "auto",
     threads: int | None = None,
-    peer_python: Path | None = None,
     planner: Path | None = None,
     timeout: float = 300.0,
     memory_gib: float | None = None,
@@ -58,18 +52,17 @@ def run_bench(
 ) -> Report:
     """Time every stage for a domain, by name or as a folder, and an architecture.
 
-    batches      sizes of batches; None is 16, and on CUDA 16, 64 and 256
-    problem      the large problem of the policy step; None is the largest test problem
-    peer_python  an interpreter with pymimir-rgnn; None tries this one
-    planner      a fast-downward.py; None tries that of up-fast-downward
-    timeout      seconds to read or label a problem, and for the planner's first plan
-    memory_gib   to read or label a problem
-    max_states   problems with more states are not labelled
-    seconds      for about so long each row is measured
+    batches     sizes of batches; None is 16, and on CUDA 16, 64 and 256
+    problem     the large problem of the policy step; None is the largest test problem
+    planner     a fast-downward.py; None tries that of up-fast-downward
+    timeout     seconds to read or label a problem, and for the planner's first plan
+    memory_gib  to read or label a problem
+    max_states  problems with more states are not labelled
+    seconds     for about so long each row is measured
     """
     device = choose_device(device)
     batches = batches or ((16, 64, 256) if device.startswith("cuda") else (16,))
-    peer, planner = find_peer(peer_python), choose_planner(planner)
+    planner = choose_planner(planner)
     if threads is not None:
         use_threads(threads)
     bench = Bench(Machine(device, min(RATE_SECONDS, seconds)), seconds)
@@ -99,26 +92,6 @@ def run_bench(
             rows.append(time_batching(bench, data, batch, seed))
             rows += time_training(bench, model, data, batch, seed)
 
-        say("training steps of pymimir-rgnn")
-        path, space = next(iter(labelled.items()))
-        try:
-            compared = compare_with_peer(
-                peer,
-                domain.source,
-                open_source(path, "problem"),
-                space,
-                config,
-                batch=min(batches),
-                steps=PEER_STEPS,
-                seconds=seconds,
-                seed=seed,
-                device=device,
-                say=say,
-            )
-            rows += peer_rows(compared, config, min(batches), path.name)
-        except TrifoldError as error:  # all else is worth having without it
-            rows.append(Row("training step", "pymimir-rgnn", note=error.message))
-
         say(f"policy step of {files.large.name}")
         policy_rows, policy_sizes = time_policy_step(bench, model, large)
         rows += policy_rows
@@ -145,7 +118,7 @@ def run_bench(
 def bench_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """What runs in a child process: a whole benchmark, since what the engine does cannot be interrupted."""
     place, config = job.pop("place"), ModelConfig.from_json(job.pop("config"))
-    paths = {name: Path(job.pop(name)) for name in ("problem", "peer_python", "planner") if job[name] is not None}
+    paths = {name: Path(job.pop(name)) for name in ("problem", "planner") if job[name] is not None}
     found = run_bench(place, config, say=lambda text: report({"say": text}), **job | paths)
     return {"json": found.to_json(), "text": found.to_text()}
 
@@ -199,20 +172,3 @@ def draw_states(spaces: Sequence[StateSpace], count: int, seed: int) -> tuple[St
         structures.append(space.structures().take(torch.from_numpy(chosen)))
         targets.append(torch.from_numpy(np.where(distances < 0, dead_end, distances)).to(torch.float32))
     return concatenate(structures), torch.cat(targets)
-
-
-def peer_rows(found: Comparison, config: ModelConfig, batch: int, problem: str) -> list[Row]:
-    """Training steps of Trifold and of pymimir-rgnn on states of one problem."""
-    versions = ", ".join(f"{name} {number}" for name, number in found.peer_versions.items())
-    messages = f"{found.their_messages:,} messages a layer in a state where trifold sends {found.our_messages:,}"
-    ours, theirs = (f"batch {batch}, one problem, {name}" for name in ("trifold", "pymimir-rgnn"))
-    return [
-        Row("training step", ours, found.ours, batch, against=("pymimir-rgnn", found.theirs)),
-        Row(
-            "training step",
-            theirs,
-            found.theirs,
-            batch,
-            note=f"{PEER_ENCODERS[config.encoder]} encoder, {messages}; {problem}; {versions}",
-        ),
-    ]

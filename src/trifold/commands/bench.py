@@ -38,10 +38,6 @@ def bench(
         Path | None,
         typer.Option("--problem", help="The problem of the policy step; the largest test problem if not given."),
     ] = None,
-    peer_python: Annotated[
-        Path | None,
-        typer.Option("--peer-python", help="A Python with pymimir-rgnn; this one, if it has it, if not given."),
-    ] = None,
     planner: Annotated[
         Path | None,
         typer.Option("--planner", help="A fast-downward.py; that of the package up-fast-downward if not given."),
@@ -50,7 +46,7 @@ def bench(
         float, typer.Option("--timeout", min=0.0, help="Seconds to read or label a problem, and for LAMA's first plan.")
     ] = 300.0,
     memory: Memory = None,
-    seconds: Annotated[float, typer.Option("--seconds", min=0.0, help="Measure each row for about so long.")] = 3.0,
+    seconds: Annotated[float, typer.Option("--seconds", min=0.0, help="About how long each row is measured.")] = 3.0,
     threads: Annotated[
         int | None, typer.Option("--threads", min=1, help="Threads on a CPU; torch's own choice if not given.")
     ] = None,
@@ -63,9 +59,8 @@ def bench(
     """Time labelling, encoding, batching, training step and policy step, beside the floor of each.
 
     The model is fresh: speed does not depend on what was learned. Floors are counted from the states themselves, and
-    taken at the rates of this machine, measured in the same run. Beside them: pymimir's search, pymimir-rgnn (whose
-    expressive encoder needs gigabytes and a minute a step), the network by unsorted scatters, and LAMA's first plan for
-    the whole problem in which the policy makes one step.
+    taken at the rates of this machine, measured in the same run. Beside them: pymimir's search, the network by unsorted
+    scatters, and LAMA's first plan for the whole problem in which the policy makes one step.
     """
     from trifold.model import ModelConfig
     from trifold.processes import Limits, run_isolated
@@ -81,7 +76,6 @@ def bench(
         "problem": problem and str(problem),
         "device": device,
         "threads": threads,
-        "peer_python": peer_python and str(peer_python),
         "planner": planner and str(planner),
         "timeout": timeout,
         "memory_gib": memory,

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import random
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -29,13 +27,11 @@ PEER = "pymimir_rgnn"
 PEER_ENCODERS = {"plain": "plain", "pairs": "expressive"}
 """Trifold's encoder → the peer's that is nearest; it has none for the others."""
 
-REMEDY = "pip install pymimir-rgnn there, or leave --peer-python out"
+REMEDY = "pip install pymimir-rgnn there"
 
 
-def find_peer(python: Path | None) -> Path | None:
-    """The interpreter that has pymimir-rgnn: the given one, which must have it, or else this one, if it has."""
-    if python is None:
-        return Path(sys.executable) if importlib.util.find_spec(PEER) else None
+def check_peer(python: Path) -> None:
+    """Refuse what is no interpreter, or one without pymimir-rgnn."""
     if not python.is_file():
         raise TrifoldError("there is no Python interpreter here", place=str(python), remedy="check the path")
     check = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({PEER!r}) is None)"
@@ -45,7 +41,6 @@ def find_peer(python: Path | None) -> Path | None:
         raise TrifoldError(f"the interpreter does not run: {error}", place=str(python), remedy=REMEDY) from None
     if not has_it:
         raise TrifoldError("this interpreter has no pymimir-rgnn", place=str(python), remedy=REMEDY)
-    return python
 
 
 @dataclass(frozen=True)
@@ -70,7 +65,7 @@ class Comparison:
 
 
 def compare_with_peer(
-    python: Path | None,
+    python: Path,
     domain: Source,
     problem: Source,
     space: StateSpace,
@@ -78,17 +73,13 @@ def compare_with_peer(
     *,
     batch: int,
     steps: int,
-    seconds: float = float("inf"),
     seed: int = 0,
-    device: str = "cpu",
     say: Callable[[str], None] = lambda text: None,
 ) -> Comparison:
     """Measure steps in turns, each on a new batch of states drawn at random, the same one for both sides.
 
-    The first step of each side is not counted. After so many seconds there are no more steps than the one begun.
+    The first step of each side is not counted.
     """
-    if python is None:
-        raise TrifoldError("pymimir-rgnn is not installed here: name a Python that has it with --peer-python")
     if config.encoder not in PEER_ENCODERS:
         raise TrifoldError(f"pymimir-rgnn has nothing like {config.label}")
     states = _draw(space, (1 + steps) * batch, seed)
@@ -103,9 +94,9 @@ def compare_with_peer(
         "layers": config.layers,
         "learning_rate": Settings().learning_rate,
         "threads": torch.get_num_threads(),
-        "device": device,
+        "device": "cpu",
     }
-    trainee = _Trainee(domain.text, space, states, torch.tensor(targets, device=device), config)
+    trainee = _Trainee(domain.text, space, states, torch.tensor(targets), config)
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors,
         _Peer(python, job, errors) as peer,
@@ -116,13 +107,10 @@ def compare_with_peer(
         trainee.step(batches[0])
         peer.step(batches[0])
         ours, theirs = list[dict[str, float]](), list[dict[str, float]]()
-        began = time.monotonic()
         for indices in batches[1:]:
             ours.append(trainee.step(indices))
             theirs.append(peer.step(indices))
             say(f"{config.label}: {ours[-1]['step']:.3f} s; pymimir-rgnn: {theirs[-1]['step']:.3f} s")
-            if time.monotonic() - began >= seconds:
-                break
 
     def timing(steps: list[dict[str, float]], part: str) -> Timing:
         return Timing(tuple(seconds[part] for seconds in steps))
