@@ -376,7 +376,7 @@ def test_nothing_is_left_of_a_run_that_could_not_begin(tmp_path):
         ({"clip": 0}, "clip must be"),
         ({"balance": 1.5}, "balance lies between 0 and 1, not at 1.5"),
         ({"seed": -1}, "a seed lies"),
-        ({"schedule": "magic"}, "schedules are constant, cosine"),
+        ({"schedule": "magic"}, "schedule is one of constant, cosine"),
     ],
 )
 def test_senseless_settings_are_refused(folder, tmp_path, wrong, message):

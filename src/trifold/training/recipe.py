@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import NoneType, UnionType
@@ -112,17 +113,14 @@ def read_recipe(source: Path | str, changes: Mapping[str, Value] | None = None) 
     """
     path = _find(source)
     layers, summary = _read_layers(path)
-    try:
+    with _about(path):
         recipe = _build(str(source), summary, layers)
-    except TrifoldError as error:
-        error.place = str(path)
-        raise
     if not changes:
         return recipe
     change: Layer = {}
     for key, value in changes.items():
         section, name = find_key(key)
-        change.setdefault(section, {})[name] = _checked(section, name, value)
+        change.setdefault(section, {})[name] = _check(name, value, RECIPE_KEYS[name])
     return _build(str(source), summary, [*layers, change])
 
 
@@ -162,12 +160,11 @@ def _fits(value: object, annotation: Any) -> bool:
     return value in words if (words := get_args(annotation)) else type(value) is annotation
 
 
-def _kinds(*classes: type) -> dict[str, tuple[type, ...]]:
-    """The types that the fields of dataclasses may have."""
-    hints = {name: hint for kind in classes for name, hint in get_type_hints(kind).items()}
+def _kinds(dataclass: type) -> dict[str, tuple[type, ...]]:
+    """The types that each field of a dataclass may have."""
     return {
         name: tuple(get_origin(kind) or kind for kind in (get_args(hint) if isinstance(hint, UnionType) else [hint]))
-        for name, hint in hints.items()
+        for name, hint in get_type_hints(dataclass).items()
     }
 
 
@@ -180,6 +177,16 @@ SECTIONS = {
 }
 """The keys of each section, and their types."""
 RECIPE_KEYS = {key: kinds for section in SECTIONS.values() for key, kinds in section.items()}
+
+
+@contextmanager
+def _about(path: Path) -> Iterator[None]:
+    """What is wrong is wrong in this file."""
+    try:
+        yield
+    except TrifoldError as error:
+        error.place = str(path)
+        raise
 
 
 def _find(source: Path | str) -> Path:
@@ -195,19 +202,16 @@ def _read_layers(path: Path, above: tuple[Path, ...] = ()) -> tuple[list[Layer],
     """What a recipe says, after what its base says, and its summary."""
     if path.resolve() in above:
         raise TrifoldError("this recipe builds on itself", place=str(path), remedy="give it another base, or none")
-    try:
-        content = tomllib.loads(read_text(path))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise TrifoldError(f"this is no TOML: {error}", place=str(path), remedy="mend it there") from None
-    try:
-        base, summary = (_check_type(name, content.pop(name, ""), (str,)) for name in ("base", "summary"))
+    with _about(path):
+        try:
+            content = tomllib.loads(read_text(path))
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise TrifoldError(f"this is no TOML: {error}", remedy="mend it there") from None
+        base, summary = (_check(name, content.pop(name, ""), (str,)) for name in ("base", "summary"))
         if unknown := sorted(content.keys() - SECTIONS.keys()):
             raise TrifoldError(f"recipes have no {unknown[0]}", remedy=f"base, summary, [{'], ['.join(SECTIONS)}]")
         layer = {section: _read_section(section, values) for section, values in content.items()}
         below = _find(path.parent / base if base.endswith(SUFFIX) else base) if base else None
-    except TrifoldError as error:
-        error.place = str(path)
-        raise
     return ([*_read_layers(below, (*above, path.resolve()))[0], layer] if below else [layer]), summary
 
 
@@ -226,15 +230,11 @@ def _check_keys(section: str, values: Mapping[str, object]) -> dict[str, Any]:
     known = SECTIONS[section]
     if unknown := sorted(values.keys() - known.keys()):
         raise TrifoldError(f"[{section}] has no key {unknown[0]!r}", remedy=f"one of {', '.join(known)}")
-    return {name: _checked(section, name, value) for name, value in values.items()}
+    return {name: _check(name, value, known[name]) for name, value in values.items()}
 
 
-def _checked(section: str, name: str, value: object) -> Any:
-    return _check_type(name, value, SECTIONS[section][name])
-
-
-def _check_type(name: str, value: object, kinds: tuple[type, ...]) -> Any:
-    """The value as its key has it; one of another type is refused."""
+def _check(name: str, value: object, kinds: tuple[type, ...]) -> Any:
+    """The value as a key of these types has it; one of another type is refused."""
     if NoneType in kinds and value in (None, math.inf):
         return None
     if type(value) is int and float in kinds and abs(value) < 2**63:
