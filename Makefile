@@ -1,17 +1,23 @@
-# Two commands do everything: `make demo` shows what Trifold does, `make test` checks it. `make fuzz` goes on checking for
-# as long as it is told to: `make fuzz MINUTES=60 SEED=1`, or so many inputs of each kind: `make fuzz COUNT=5000`.
+# Two commands do everything: `make demo` shows what Trifold does, `make test` checks it. `make check` is for the minute
+# before a commit: format, lint, types and the quick tests. `make fuzz` goes on checking for as long as it is told to:
+# `make fuzz MINUTES=60 SEED=1`, or until it has tried a number of inputs of each kind: `make fuzz COUNT=5000`.
 # They build their own environment in .venv from the locked versions in constraints.txt.
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test fuzz crash results lint types clean
+.PHONY: demo check test fuzz crash results lint types clean
 
 demo: .venv/installed
 	$(BIN)/python experiments/demo.py
 
-test: lint types
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
+check: lint types
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m 'not slow'
+
+test: lint types  # and which share of the lines ran in the tests' own processes: what commands run as children is not seen
+	@mkdir -p build
+	$(BIN)/python -m slipcover --source src/trifold --out build/coverage.txt -m pytest -q -n 2 --dist loadgroup
+	@tail -n 1 build/coverage.txt
 
 MINUTES ?= 10
 SEED ?= 0

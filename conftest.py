@@ -21,8 +21,42 @@ if not torch.cuda.is_available():
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background job, and so by all its children
 
+SLOW = [
+    "tests/bench",
+    "tests/commands",
+    "tests/data/test_split.py",
+    "tests/domains",
+    "tests/encoders/test_pairs.py",
+    "tests/evaluation/test_evaluate.py",
+    "tests/evaluation/test_first_plan.py",
+    "tests/evaluation/test_references.py",
+    "tests/fuzz",
+    "tests/logic/test_compiled_navig_xy.py",
+    "tests/model/test_fused_values.py",
+    "tests/nn/test_family.py",
+    "tests/nn/test_fused.py",
+    "tests/nn/test_rgnn.py",
+    "tests/pddl/test_problem.py::test_successors_and_structures_do_not_depend_on_the_process",
+    "tests/pddl/test_rewriting.py",
+    "tests/training",
+    "tests/wl/test_networks.py",
+    "tests/wl/test_refinement.py",
+]
+"""Where tests are marked slow, so that ``make check`` leaves them out: some seconds for a test, or five for a file."""
+
 settings.register_profile("trifold", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("trifold")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow: by its place, or as it needs the example's trained model."""
+    for place in SLOW:
+        if not (Path(__file__).parent / place.partition("::")[0]).exists():
+            raise pytest.UsageError(f"conftest.py calls {place} slow, and there is no such file")
+    for item in items:
+        names_example = "example_folder" in getattr(item, "fixturenames", ()) or _names_files(item)
+        if names_example or item.nodeid.startswith(tuple(SLOW)):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(autouse=True)
@@ -99,5 +133,10 @@ def example_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _doctest_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Doctests that name files run where these files are."""
-    if isinstance(request.node, pytest.DoctestItem) and ".pddl" in request.node.dtest.docstring:
+    if _names_files(request.node):
         monkeypatch.chdir(request.getfixturevalue("example_folder"))
+
+
+def _names_files(item: pytest.Item) -> bool:
+    """Whether a test is a doctest that speaks of the example's files."""
+    return isinstance(item, pytest.DoctestItem) and ".pddl" in item.dtest.docstring

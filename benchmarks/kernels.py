@@ -147,7 +147,7 @@ def wall_over_kernels(model: Model, data: Dataset, settings: Settings) -> dict[s
 
 def last_loss(folder: SeedFolder) -> float:
     """The mean loss of the last 500 steps of a run."""
-    return next(line["loss"] for line in folder.metrics() if line["step"] == STEPS)
+    return next(float(line["loss"]) for line in folder.metrics() if line["step"] == STEPS)
 
 
 if __name__ == "__main__":

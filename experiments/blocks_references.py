@@ -21,7 +21,8 @@ from typing import Any, cast
 
 from trifold.evaluation import Record, Reference, append_record, file_sha256, read_references
 from trifold.evaluation.references import SCHEMA
-from trifold.expressions import Expression, parse, read_text
+from trifold.expressions import Expression, parse
+from trifold.files import read_text
 from trifold.outcomes import Outcome
 from trifold.pddl import find_domain, find_problems, load_domain, load_problem
 from trifold.planning import replay

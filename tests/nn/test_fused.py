@@ -160,7 +160,7 @@ def test_what_float16_cannot_hold_stays_finite(hoist, precision, monkeypatch):
     network = RGNN(relations, 16, 2).to(DEVICE)
     with torch.no_grad():
         for parameter in network.parameters():
-            parameter.mul_(30.0)
+            parameter.mul_(80.0)
     assert network(union).abs().max() > 65504
     capacity = Capacity.of(relations, [len(union.atoms(name)) for name, _ in relations], union.elements)
     found = FusedRGNN(network, capacity, precision)(Layout.of(union, capacity))[: union.elements]
