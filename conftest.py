@@ -139,4 +139,4 @@ def _doctest_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 def _names_files(item: pytest.Item) -> bool:
     """Whether a test is a doctest that speaks of the example's files."""
-    return isinstance(item, pytest.DoctestItem) and ".pddl" in item.dtest.docstring
+    return isinstance(item, pytest.DoctestItem) and ".pddl" in (item.dtest.docstring or "")

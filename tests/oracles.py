@@ -8,15 +8,16 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from trifold.model import ValueNetwork
 from trifold.structures import READOUT, Signature, Structures
 
-Atom = tuple[str, tuple]
+Atom = tuple[str, tuple[Any, ...]]
 Naive = tuple[int, set[Atom]]
 
 SIGNATURE = Signature.of([("edge", 2), ("goal@goal", 2), ("red", 1), ("triple", 3)])
@@ -92,14 +93,14 @@ def naive_pairs(structure: Naive, t: float) -> set[Atom]:
     return encoded
 
 
-def naive_rgnn(network: ValueNetwork, elements: list, atoms: set[Atom]) -> tuple[dict, Tensor]:
+def naive_rgnn(network: Any, elements: Sequence[Any], atoms: set[Atom]) -> tuple[dict[Any, Tensor], Tensor]:
     """Algorithm 1 and the readout, atom by atom: embeddings of the elements, and V."""
     mlps = {name: mlp for (name, _), mlp in zip(network.embed.relations, network.embed.messages, strict=True)}
     weight = network.embed.update.outer.weight
     sharpness = network.embed.sharpness
     f = {o: weight.new_zeros(network.embed.dim) for o in elements}
     for _ in range(network.embed.layers):
-        inbox: dict = {o: [] for o in elements}
+        inbox: dict[Any, list[Tensor]] = {o: [] for o in elements}
         for name, args in sorted(atoms, key=repr):
             if name in mlps:
                 messages = mlps[name](torch.cat([f[o] for o in args])).view(len(args), -1)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
 from oracles import Atom, Naive, naive_pairs, related, to_naive
-from trifold.model import ValueNetwork
 from trifold.structures import READOUT, Signature, Structures
 
 BINARY = Signature.of([("edge", 2), ("edge@goal", 2), ("red", 1), ("blue@goal-not", 1)])
@@ -35,10 +35,10 @@ binary_batches = st.lists(binary_structures(), min_size=1, max_size=4)
 
 
 def square(n: int) -> list[tuple[int, int]]:
-    return list(itertools.product(range(n), repeat=2))
+    return [(a, b) for a in range(n) for b in range(n)]
 
 
-def decode(encoded: Structures) -> list[tuple[list, set[Atom]]]:
+def decode(encoded: Structures) -> list[tuple[list[Any], set[Atom]]]:
     """Encoded structures as lists of pairs and sets of atoms over pairs."""
     assert encoded.pairs is not None
     result, start = [], 0
@@ -82,7 +82,7 @@ def connected(structure: Naive) -> bool:
     return len(reached) == structure[0]
 
 
-def initial(network: ValueNetwork, structure: Naive) -> dict[tuple[int, int], Tensor]:
+def initial(network: Any, structure: Naive) -> dict[tuple[int, int], Tensor]:
     """f₀(⟨o,o'⟩): the sum of the vectors of its marks."""
     vectors = {
         name: vector
@@ -96,7 +96,7 @@ def initial(network: ValueNetwork, structure: Naive) -> dict[tuple[int, int], Te
     }
 
 
-def naive_two_gnn(network: ValueNetwork, structure: Naive) -> Tensor:
+def naive_two_gnn(network: Any, structure: Naive) -> Tensor:
     """V of the 2-GNN: each pair hears of ⟨w,v⟩ and ⟨u,w⟩, and every sender of its receiver."""
     embed, n = network.embed, structure[0]
     mlps = {name: mlp for (name, _), mlp in zip(embed.relations, embed.messages, strict=True)}
@@ -116,7 +116,7 @@ def naive_two_gnn(network: ValueNetwork, structure: Naive) -> Tensor:
     return read_out(network, f, n)
 
 
-def naive_edge_transformer(network: ValueNetwork, structure: Naive) -> Tensor:
+def naive_edge_transformer(network: Any, structure: Naive) -> Tensor:
     """V of the Edge Transformer: triple by triple, head by head."""
     embed, n = network.embed, structure[0]
     heads, width = embed.attention.heads, embed.dim // embed.attention.heads
@@ -141,5 +141,5 @@ def naive_edge_transformer(network: ValueNetwork, structure: Naive) -> Tensor:
     return read_out(network, f, n)
 
 
-def read_out(network: ValueNetwork, f: dict[tuple[int, int], Tensor], n: int) -> Tensor:
+def read_out(network: Any, f: dict[tuple[int, int], Tensor], n: int) -> Tensor:
     return network.readout.mlp(torch.stack([f[o, o] for o in range(n)]).sum(0)).squeeze()

@@ -7,8 +7,10 @@ import fcntl
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,7 @@ from trifold.errors import TrifoldError
 from trifold.files import in_turn, read_text, sweep, temporary_folder, write_whole
 
 
-def test_old_content_survives_a_full_disk(tmp_path, monkeypatch):
+def test_old_content_survives_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
     write_whole(path, b"old")
 
@@ -29,17 +31,17 @@ def test_old_content_survives_a_full_disk(tmp_path, monkeypatch):
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
 
 
-def test_a_really_full_device_is_an_error():
+def test_a_really_full_device_is_an_error() -> None:
     with pytest.raises(TrifoldError, match="No space left"):
         write_whole(Path("/dev/full"), b"content")
 
 
-def test_missing_folders_are_made(tmp_path):
+def test_missing_folders_are_made(tmp_path: Path) -> None:
     write_whole(tmp_path / "a" / "b", b"content")
     assert (tmp_path / "a" / "b").read_bytes() == b"content"
 
 
-def test_a_name_may_be_as_long_as_names_are(tmp_path):
+def test_a_name_may_be_as_long_as_names_are(tmp_path: Path) -> None:
     path = tmp_path / ("p" * 255)
     write_whole(path, b"content")
     assert list(tmp_path.iterdir()) == [path]
@@ -47,13 +49,13 @@ def test_a_name_may_be_as_long_as_names_are(tmp_path):
         write_whole(tmp_path / ("p" * 256), b"content")
 
 
-def test_a_pipe_that_nobody_reads_is_an_error(tmp_path):
+def test_a_pipe_that_nobody_reads_is_an_error(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(TrifoldError, match="cannot write"):
         write_whole(tmp_path / "pipe", b"content")
 
 
-def test_text_is_read_with_any_line_ends(tmp_path):
+def test_text_is_read_with_any_line_ends(tmp_path: Path) -> None:
     (tmp_path / "text").write_bytes("a\r\nb\rc\n→".encode())
     assert read_text(tmp_path / "text") == "a\nb\nc\n→"
 
@@ -70,34 +72,36 @@ def test_text_is_read_with_any_line_ends(tmp_path):
         (lambda path: (path.touch(), os.truncate(path, 2**40)), "too large: 1,099,511,627,776 bytes"),
     ],
 )
-def test_what_is_no_file_of_text_is_refused_at_once(tmp_path, make, message):
+def test_what_is_no_file_of_text_is_refused_at_once(tmp_path: Path, make: Callable[..., Any], message: str) -> None:
     make(tmp_path / "file")
     with pytest.raises(TrifoldError, match=message) as error:
         read_text(tmp_path / "file")
     assert error.value.place == str(tmp_path / "file")
 
 
-def test_a_path_that_no_file_can_have_is_an_error():
+def test_a_path_that_no_file_can_have_is_an_error() -> None:
     with pytest.raises(TrifoldError, match="null byte"):
         read_text("a\0b")
 
 
-def test_leftovers_of_killed_processes_are_removed_and_files_in_use_stay(tmp_path):
+def test_leftovers_of_killed_processes_are_removed_and_files_in_use_stay(tmp_path: Path) -> None:
     dead, folder, foreign = tmp_path / ".trifold-0.part", tmp_path / ".trifold-1.part", tmp_path / "mine.part"
     living = tmp_path / ".trifold-2.part"
     for file in (dead, foreign, living):
         file.touch()
     folder.mkdir()
     (folder / "file").touch()
-    with living.open() as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with living.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
         write_whole(tmp_path / "file", b"content")
         assert sorted(tmp_path.iterdir()) == sorted([living, tmp_path / "file", foreign])
     sweep(tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "file", foreign])
 
 
-def test_a_temporary_folder_is_gone_afterwards_whoever_removes_it(tmp_path, monkeypatch):
+def test_a_temporary_folder_is_gone_afterwards_whoever_removes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     killed = tmp_path / ".trifold-killed.part"
     killed.mkdir()
@@ -109,11 +113,11 @@ def test_a_temporary_folder_is_gone_afterwards_whoever_removes_it(tmp_path, monk
     assert list(tmp_path.iterdir()) == []
 
 
-def test_processes_that_use_a_file_take_turns(tmp_path):
+def test_processes_that_use_a_file_take_turns(tmp_path: Path) -> None:
     path, told = tmp_path / "file", []
     with ThreadPoolExecutor(1) as pool:
 
-        def second():
+        def second() -> None:
             with in_turn(path, lambda: told.append("waits")):
                 told.append(path.read_text())
 
@@ -131,13 +135,13 @@ def test_processes_that_use_a_file_take_turns(tmp_path):
 
 
 @pytest.mark.parametrize("place", ["/dev/null", "/dev/full"])
-def test_only_regular_files_are_used_in_turns(place):
+def test_only_regular_files_are_used_in_turns(place: str) -> None:
     with pytest.raises(TrifoldError, match="not a regular file"), in_turn(Path(place)):
         pass
 
 
-def test_who_does_not_want_to_wait_does_not(tmp_path):
-    def refuse():
+def test_who_does_not_want_to_wait_does_not(tmp_path: Path) -> None:
+    def refuse() -> None:
         raise TrifoldError("it is in use")
 
     before = len(os.listdir("/proc/self/fd"))
@@ -149,9 +153,12 @@ def test_who_does_not_want_to_wait_does_not(tmp_path):
 
 
 @pytest.mark.parametrize("take_away", [Path.unlink, lambda path: path.rename(path.with_name(f"moved {path.name}"))])
-def test_a_file_that_is_gone_before_it_is_held_is_made_anew(tmp_path, monkeypatch, take_away):
+def test_a_file_that_is_gone_before_it_is_held_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, take_away: Callable[..., Any]
+) -> None:
     """So are temporary folders; and nothing stays open."""
-    lock, taken = fcntl.flock, []
+    lock = fcntl.flock
+    taken: list[Any] = []
 
     def too_late(file: int, how: int) -> None:
         if len(taken) < 3:
@@ -170,7 +177,9 @@ def test_a_file_that_is_gone_before_it_is_held_is_made_anew(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOTSUP])
-def test_files_are_used_without_locks_where_there_are_none(tmp_path, monkeypatch, code):
+def test_files_are_used_without_locks_where_there_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
     def refuse(file: int, how: int) -> None:
         raise OSError(code, os.strerror(code))
 
@@ -179,7 +188,7 @@ def test_files_are_used_without_locks_where_there_are_none(tmp_path, monkeypatch
         write_whole(folder / "file", b"content")
 
 
-def test_what_a_link_points_to_is_written_and_the_link_stays(tmp_path):
+def test_what_a_link_points_to_is_written_and_the_link_stays(tmp_path: Path) -> None:
     for name in ("there", "missing"):
         (tmp_path / name).symlink_to(tmp_path / "elsewhere" / name)
     (tmp_path / "elsewhere").mkdir()

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 import random
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from oracles import from_naive, naive_pairs, naive_rgnn, to_naive
 from trifold.domains import DOMAINS, domain_text
-from trifold.encoders import Pairs, Plain
+from trifold.encoders import Encoder, Pairs, Plain
 from trifold.model import ModelConfig, ValueNetwork
-from trifold.pddl import expand, load_domain, load_problem
+from trifold.pddl import Problem, State, expand, load_domain, load_problem
 from trifold.planning import plan_text, solve
-from trifold.structures import READOUT
+from trifold.structures import READOUT, Signature
 
 # Types, a constant, a nullary atom, a ternary predicate and a negated goal: what the generated domains do not have.
 TYPED = """(define (domain depot) (:requirements :strips :typing :negative-preconditions)
@@ -33,21 +35,21 @@ PROBLEMS = {
     "blocks": (domain_text("blocks-m"), DOMAINS["blocks-m"].problem(random.Random(5), 4)),
     "typed": (TYPED, TYPED_PROBLEM),
 }
-ENCODERS = {"plain": Plain(), "t=0": Pairs(0), "t=1": Pairs(1), "t=2": Pairs(2), "t=∞": Pairs(math.inf)}
+ENCODERS: dict[str, Any] = {"plain": Plain(), "t=0": Pairs(0), "t=1": Pairs(1), "t=2": Pairs(2), "t=∞": Pairs(math.inf)}
 
 
 @pytest.fixture(params=PROBLEMS)
-def texts(request):
+def texts(request: pytest.FixtureRequest) -> tuple[str, str]:
     return PROBLEMS[request.param]
 
 
 @pytest.fixture
-def problem(texts):
+def problem(texts: tuple[str, str]) -> Problem:
     domain, text = texts
     return load_problem(load_domain(domain), text)
 
 
-def walk(problem, steps=6, seed=0):
+def walk(problem: Problem, steps: Any = 6, seed: int = 0) -> list[State]:
     """States on a random walk."""
     rng, states = random.Random(seed), [problem.initial_state]
     for _ in range(steps):
@@ -57,31 +59,34 @@ def walk(problem, steps=6, seed=0):
     return list(dict.fromkeys(states))
 
 
-def rename(text, names):
+def rename(text: str, names: dict[str, str]) -> str:
     return re.sub(r"[\w-]+", lambda word: names.get(word[0], word[0]), text)
 
 
-def network_for(encoder, signature, layers=3):
+def network_for(encoder: Encoder, signature: Signature, layers: int = 3) -> ValueNetwork:
     relations = [relation for relation in encoder.signature(signature) if relation.name != READOUT]
     return ValueNetwork.seeded(relations, ModelConfig(dim=5, layers=layers), 1).double()
 
 
 @pytest.mark.parametrize("name", ENCODERS)
-def test_values_of_real_states_equal_the_naive_algorithm(problem, name):
+def test_values_of_real_states_equal_the_naive_algorithm(problem: Problem, name: str) -> None:
     encoder = ENCODERS[name]
     structures = problem.structures(walk(problem))
     network = network_for(encoder, structures.signature)
     values = network(encoder(structures))
     for value, (n, atoms) in zip(values, to_naive(structures), strict=True):
         if name == "plain":
-            elements, encoded = list(range(n)), atoms | {(READOUT, (o,)) for o in range(n)}
+            elements: list[Any] = list(range(n))
+            encoded = atoms | {(READOUT, (o,)) for o in range(n)}
         else:
             elements, encoded = [(a, b) for a in range(n) for b in range(n)], naive_pairs((n, atoms), encoder.t)
         torch.testing.assert_close(value, naive_rgnn(network, elements, encoded)[1], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ENCODERS)
-def test_renaming_the_objects_of_a_problem_changes_no_value(texts, problem, name):
+def test_renaming_the_objects_of_a_problem_changes_no_value(
+    texts: tuple[str, str], problem: Problem, name: str
+) -> None:
     objects = [o for o in problem.objects if o != "hub"]
     names = [f"zz{index}" for index in random.Random(4).sample(range(len(objects)), len(objects))]
     fresh = dict(zip(objects, names, strict=True))
@@ -101,7 +106,7 @@ def test_renaming_the_objects_of_a_problem_changes_no_value(texts, problem, name
     torch.testing.assert_close(left, right, rtol=1e-10, atol=1e-10)
 
 
-def test_a_typed_state_has_every_atom_of_the_specification():
+def test_a_typed_state_has_every_atom_of_the_specification() -> None:
     problem = load_problem(load_domain(TYPED), TYPED_PROBLEM)
     ((n, atoms),) = to_naive(problem.structures([problem.initial_state]))
     number = {name: index for index, name in enumerate(problem.objects)}
@@ -124,7 +129,7 @@ def test_a_typed_state_has_every_atom_of_the_specification():
     assert {args for name, args in atoms if name == "open"} == {(index,) for index in number.values()}
 
 
-def test_where_all_pairs_are_related_every_composition_is_there():
+def test_where_all_pairs_are_related_every_composition_is_there() -> None:
     """R-GNN₂'s input: every △ over O³, on a state whose objects are all connected."""
     problem = load_problem(load_domain(TYPED), TYPED_PROBLEM)
     ((n, atoms),) = to_naive(problem.structures([problem.initial_state]))
@@ -132,7 +137,7 @@ def test_where_all_pairs_are_related_every_composition_is_there():
     assert len([atom for atom in encoded if atom[0] == "@triangle"]) == n**3
 
 
-def test_distances_are_consistent_and_tight(texts):
+def test_distances_are_consistent_and_tight(texts: tuple[str, str]) -> None:
     space = expand(*texts, 10_000)
     goals = alive = 0
     for state, distance in enumerate(space.distances):
@@ -147,7 +152,7 @@ def test_distances_are_consistent_and_tight(texts):
     assert goals and alive
 
 
-def test_plans_are_valid_for_an_independent_validator(texts, problem, tmp_path):
+def test_plans_are_valid_for_an_independent_validator(texts: tuple[str, str], problem: Problem, tmp_path: Path) -> None:
     """unified-planning reads the same files and validates the plan that the policy under V* writes."""
     from unified_planning.engines import SequentialPlanValidator, ValidationResultStatus
     from unified_planning.io import PDDLReader
@@ -166,7 +171,7 @@ def test_plans_are_valid_for_an_independent_validator(texts, problem, tmp_path):
     assert verdict.status is ValidationResultStatus.VALID and len(found.actions) == distances[problem.initial_state]
 
 
-def optimal_distances(problem):
+def optimal_distances(problem: Problem) -> dict[State, int]:
     """V* of the states that can reach a goal, by sweeping over all reachable states until nothing changes."""
     states, edges = [problem.initial_state], {}
     for state in states:

@@ -23,7 +23,7 @@ from trifold.memory import OutOfMemory, lacks_memory, memory_errors
         RuntimeError("can't start new thread"),
     ],
 )
-def test_every_way_to_run_out_of_memory_is_one_error(error):
+def test_every_way_to_run_out_of_memory_is_one_error(error: BaseException) -> None:
     with pytest.raises(OutOfMemory, match="less") as raised, memory_errors(lambda: "less"):
         raise error
     assert raised.value.exit_code == 7
@@ -41,7 +41,7 @@ def test_every_way_to_run_out_of_memory_is_one_error(error):
         KeyError("a"),
     ],
 )
-def test_other_errors_stay_what_they_are(error):
+def test_other_errors_stay_what_they_are(error: BaseException) -> None:
     with pytest.raises(type(error)) as raised, memory_errors(lambda: "less"):
         raise error
     assert raised.value is error

@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from trifold import provenance
 
 
-def test_the_version_tells_one_source_from_another(tmp_path, monkeypatch):
+def test_the_version_tells_one_source_from_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "trifold"
     shutil.copytree(
         Path(provenance.__file__).parent, package, ignore=shutil.ignore_patterns("pretrained", "__pycache__")

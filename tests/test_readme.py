@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import typer
@@ -26,9 +27,9 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_parses(command):
+def test_every_command_parses(command: str) -> None:
     verb, *words = shlex.split(command)[1:]
-    parser = typer.main.get_command(app).commands[verb]
+    parser = cast(Any, typer.main.get_command(app)).commands[verb]
     if words[0] in getattr(parser, "commands", {}):
         verb = words.pop(0)
         parser = parser.commands[verb]
@@ -36,12 +37,14 @@ def test_every_command_parses(command):
     assert context.args == []
 
 
-def test_every_verb_is_shown():
+def test_every_verb_is_shown() -> None:
     verbs = {command.split()[1] for command in COMMANDS}
-    assert verbs == set(typer.main.get_command(app).commands)
+    assert verbs == set(cast(Any, typer.main.get_command(app)).commands)
 
 
-def test_the_python_example_runs(example_folder, tmp_path, monkeypatch, capsys):
+def test_the_python_example_runs(
+    example_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (source,) = [block for language, block in BLOCKS if language == "python"]
     monkeypatch.chdir(tmp_path)
     shutil.copytree(example_folder / "gripper", "DIR")
@@ -52,20 +55,20 @@ def test_the_python_example_runs(example_folder, tmp_path, monkeypatch, capsys):
     assert "(" in capsys.readouterr().out and Path("records.jsonl").exists()
 
 
-def test_every_folder_has_its_line():
+def test_every_folder_has_its_line() -> None:
     (tree,) = [block for language, block in BLOCKS if not language]
     shown = set(re.findall(r"^  (\w+)/", tree, re.MULTILINE))
     rooms = {path.parent.name for path in (ROOT / "src" / "trifold").glob("*/__init__.py")}
     assert shown == rooms
 
 
-def test_the_public_names_exist():
+def test_the_public_names_exist() -> None:
     assert all(hasattr(trifold, name) for name in trifold.__all__)
     with pytest.raises(AttributeError):
-        _ = trifold.unheard_of  # type: ignore[attr-defined]
+        _ = trifold.unheard_of
 
 
-def test_every_test_that_holds_a_promise_is_there():
+def test_every_test_that_holds_a_promise_is_there() -> None:
     named = re.findall(r"`(tests/[\w/.]+)`", README)
     assert len(named) > 10
     assert [name for name in named if not (ROOT / name).exists()] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ objects = st.dictionaries(st.text(max_size=5), st.integers() | st.text() | st.li
 
 
 @given(objects.filter(lambda values: SEAL not in values), st.data())
-def test_a_sealed_text_is_read_as_it_was_and_any_change_of_it_is_noticed(values, data):
+def test_a_sealed_text_is_read_as_it_was_and_any_change_of_it_is_noticed(values: Any, data: st.DataObject) -> None:
     content = seal(write_object(values | {"zeros": BLANK}).encode())
     found = parse_object(content)
     digest = found.pop(SEAL)
@@ -28,7 +29,7 @@ def test_a_sealed_text_is_read_as_it_was_and_any_change_of_it_is_noticed(values,
 
 
 @pytest.mark.parametrize("value", [1, "text", [1.5, None], {"a": {"b": True}}], ids=str)
-def test_json_is_read_as_json_is(value):
+def test_json_is_read_as_json_is(value: Any) -> None:
     text = json.dumps({"value": value})
     assert parse_object(text) == json.loads(text)
 
@@ -36,13 +37,13 @@ def test_json_is_read_as_json_is(value):
 @pytest.mark.parametrize(
     "text", ["", "[]", "5", "{", '{"a": NaN}', '{"a": 1e999}', '{"a": 1, "a": 1}', b"\xff", '{"a": ' + "9" * 5000 + "}"]
 )
-def test_what_trifold_would_not_write_is_not_read(text):
+def test_what_trifold_would_not_write_is_not_read(text: bytes | str) -> None:
     with pytest.raises(Damaged):
         parse_object(text)
 
 
-def test_nesting_has_an_end():
-    def nested(depth):
+def test_nesting_has_an_end() -> None:
+    def nested(depth: int) -> str:
         return '{"a":' * (depth - 1) + "{}" + "}" * (depth - 1)
 
     parse_object(nested(MAX_DEPTH))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ from safetensors.numpy import save
 from trifold.sealed import Damaged
 from trifold.tensor_file import open_tensors, write_tensors
 
-ARRAYS = {
+ARRAYS: dict[str, Any] = {
     "a": np.arange(6, dtype=np.int64).reshape(2, 3),
     "b": np.array(7, np.uint8),
     "c": np.zeros((0, 4), np.float32),
@@ -21,12 +24,12 @@ ARRAYS = {
 
 
 @pytest.fixture
-def path(tmp_path):
+def path(tmp_path: Path) -> Path:
     write_tensors(tmp_path / "file", save, ARRAYS, {"kind": "test"})
     return tmp_path / "file"
 
 
-def test_the_library_and_we_read_the_same(path):
+def test_the_library_and_we_read_the_same(path: Path) -> None:
     with open_tensors(path) as ours, safe_open(path, framework="np") as theirs:
         assert ours.header == {"kind": "test"} and ours.sealed
         data = ours.read()
@@ -37,7 +40,7 @@ def test_the_library_and_we_read_the_same(path):
             assert bytes(data[entry.start : entry.stop]) == array.tobytes() == ARRAYS[name].tobytes()
 
 
-def outline(path, edit):
+def outline(path: Path, edit: Callable[..., Any]) -> None:
     """Change the outline of a file; its checksum stays what it was."""
     content = path.read_bytes()
     end = 8 + int.from_bytes(content[:8], "little")
@@ -68,13 +71,13 @@ def outline(path, edit):
     ],
     ids=range(15),
 )
-def test_tensors_that_do_not_fill_the_file_are_refused(path, edit):
+def test_tensors_that_do_not_fill_the_file_are_refused(path: Path, edit: Callable[..., Any]) -> None:
     outline(path, edit)
     with pytest.raises(Damaged), open_tensors(path):
         pass
 
 
-def test_another_order_or_shape_of_the_same_bytes_is_noticed(path):
+def test_another_order_or_shape_of_the_same_bytes_is_noticed(path: Path) -> None:
     outline(path, lambda values: values["a"].update(shape=[3, 2]))
     with open_tensors(path) as file, pytest.raises(Damaged, match="checksum"):
         file.read()
