@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ import torch
 
 from trifold.analysis import ARCHITECTURES, Folklore, architectures, compare_architectures, plot_expressivity
 from trifold.analysis.expressivity import sample_evenly
-from trifold.data import LabelLimits, label
+from trifold.data import Labelled, LabelLimits, label
 from trifold.domains import domain_text, write_problems
 from trifold.encoders import Pairs, encode_all
 from trifold.errors import TrifoldError
@@ -41,7 +43,7 @@ DEAD_END = """
 LIMITS = LabelLimits(max_states=100_000)
 
 
-def labelled(folder, domain, *problems):
+def labelled(folder: Path, domain: str, *problems: Any) -> list[Labelled]:
     (folder / "domain.pddl").write_text(domain, encoding="utf-8")
     files = [folder / f"p{number}.pddl" for number in range(len(problems))]
     for file, text in zip(files, problems, strict=True):
@@ -50,21 +52,21 @@ def labelled(folder, domain, *problems):
 
 
 @pytest.fixture(scope="module")
-def blocks(tmp_path_factory):
+def blocks(tmp_path_factory: pytest.TempPathFactory) -> list[Labelled]:
     return labelled(tmp_path_factory.mktemp("blocks"), domain_text("blocks-m"), TWO_TOWERS)
 
 
 @pytest.fixture(scope="module")
-def logistics(tmp_path_factory):
+def logistics(tmp_path_factory: pytest.TempPathFactory) -> Expressivity:
     items = labelled(tmp_path_factory.mktemp("logistics"), domain_text("logistics"), THREE_CITIES)
     return compare_architectures(items, states=3_000, architectures=ARCHITECTURES[:4])
 
 
-def by_name(result):
+def by_name(result: Expressivity) -> dict[str, Finding]:
     return {finding.architecture: finding for finding in result.findings}
 
 
-def test_blocks_need_pairs_to_see_that_on_and_its_goal_share_their_partner(blocks):
+def test_blocks_need_pairs_to_see_that_on_and_its_goal_share_their_partner(blocks: list[Labelled]) -> None:
     result = compare_architectures(blocks)
     found = by_name(result)
     assert list(found) == ["R-GNN", "R-GNN[0]", "R-GNN[1]", "R-GNN[2]", "R-GNN₂", "2-GNN", "2-FWL (ET)"]
@@ -79,7 +81,7 @@ def test_blocks_need_pairs_to_see_that_on_and_its_goal_share_their_partner(block
     assert [finding.messages for finding in result.advice] == sorted(finding.messages for finding in result.advice)
 
 
-def test_logistics_with_three_cities_needs_compositions_of_compositions(logistics):
+def test_logistics_with_three_cities_needs_compositions_of_compositions(logistics: Expressivity) -> None:
     found = by_name(logistics)
     assert {name: finding.depths[-1].conflicts for name, finding in found.items()} == {
         "R-GNN": 24,
@@ -97,7 +99,7 @@ def test_logistics_with_three_cities_needs_compositions_of_compositions(logistic
     assert [finding.architecture for finding in logistics.advice] == ["R-GNN[2]"]
 
 
-def test_a_small_grid_rules_nothing_out_for_plain_r_gnn(tmp_path):
+def test_a_small_grid_rules_nothing_out_for_plain_r_gnn(tmp_path: Path) -> None:
     """Every cell is told apart by its place in the chains succ-x and succ-y; that is no proof for all sizes."""
     files = write_problems(tmp_path, "navig-xy", [8, 9], 0, per_size=2, moves=12)
     result = compare_architectures(label(tmp_path / "domain.pddl", files, limits=LIMITS, workers=1))
@@ -107,7 +109,9 @@ def test_a_small_grid_rules_nothing_out_for_plain_r_gnn(tmp_path):
     assert set(result.left_out) == set() and plain.depths[0].conflicts > 0
 
 
-def test_deeper_sees_no_less_and_the_depths_are_those_of_the_colouring(blocks, logistics):
+def test_deeper_sees_no_less_and_the_depths_are_those_of_the_colouring(
+    blocks: list[Labelled], logistics: Expressivity
+) -> None:
     for finding in (*compare_architectures(blocks).findings, *logistics.findings):
         for before, after in zip(finding.depths, finding.depths[1:], strict=False):
             assert before.classes <= after.classes and before.conflicts >= after.conflicts
@@ -121,7 +125,7 @@ def test_deeper_sees_no_less_and_the_depths_are_those_of_the_colouring(blocks, l
     assert depth.least_error == expected.least_error
 
 
-def test_a_sample_is_even_over_values(blocks):
+def test_a_sample_is_even_over_values(blocks: list[Labelled]) -> None:
     result = compare_architectures(blocks, states=20, architectures=ARCHITECTURES[:1])
     assert (result.states, result.available) == (20, 125)
     values = np.repeat([7, -1, 3], [100, 2, 5])
@@ -134,7 +138,7 @@ def test_a_sample_is_even_over_values(blocks):
         compare_architectures([])
 
 
-def test_dead_ends_count_with_a_target_above_all_others(tmp_path):
+def test_dead_ends_count_with_a_target_above_all_others(tmp_path: Path) -> None:
     problem = "(define (problem p) (:domain bridge) (:objects x) (:init (home)) (:goal (and (safe) (not (home)))))"
     result = compare_architectures(labelled(tmp_path, DEAD_END, problem), rounds=2)
     assert (result.states, result.dead_ends) == (4, 1)
@@ -143,14 +147,14 @@ def test_dead_ends_count_with_a_target_above_all_others(tmp_path):
     assert none.findings[0].witness is None
 
 
-def test_what_an_architecture_cannot_read_is_said(tmp_path):
+def test_what_an_architecture_cannot_read_is_said(tmp_path: Path) -> None:
     files = write_problems(tmp_path, "rovers", [1], 0)
     result = compare_architectures(label(tmp_path / "domain.pddl", files, limits=LIMITS, workers=1), states=30)
     assert set(result.left_out) == {"2-GNN", "2-FWL (ET)"}
     assert "can_traverse/3" in result.left_out["2-GNN"]
 
 
-def test_folklore_pairs_read_the_marks_of_the_edge_transformer(blocks):
+def test_folklore_pairs_read_the_marks_of_the_edge_transformer(blocks: list[Labelled]) -> None:
     states = blocks[0].space.structures().take(torch.arange(3))
     encoded = Folklore()(states)
     assert encoded.atoms("@triangle").shape == (3 * 4**3, 3)
@@ -167,5 +171,5 @@ def test_an_architecture_that_would_send_too_many_messages_is_left_out(blocks, m
     assert "messages a layer on 125 states" in result.left_out["R-GNN₂"]
 
 
-def test_a_picture_is_drawn(blocks):
+def test_a_picture_is_drawn(blocks: list[Labelled]) -> None:
     assert plot_expressivity(compare_architectures(blocks, architectures=ARCHITECTURES[:2])).startswith(b"\x89PNG")
