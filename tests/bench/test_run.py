@@ -13,13 +13,13 @@ MARKS = ModelConfig("marks", dim=8, layers=1)
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path: Path) -> Path:
     write_problems(tmp_path, "gripper", [1, 3], 0)
     return tmp_path
 
 
-def test_what_is_left_out_is_named(folder):
-    said = []
+def test_what_is_left_out_is_named(folder: Path) -> None:
+    said: list[str] = []
     small = folder / "train" / "gripper-01-00.pddl"
     report = run_bench(
         str(folder), MARKS, batches=[2], problem=small, device="cpu", max_states=50, seconds=0.0, say=said.append
@@ -31,7 +31,7 @@ def test_what_is_left_out_is_named(folder):
     assert not any("scatter" in row.what for row in report.rows)  # an Edge Transformer has none
 
 
-def test_bad_input_is_an_error(folder, tmp_path):
+def test_bad_input_is_an_error(folder: Path, tmp_path: Path) -> None:
     absent = tmp_path / "absent"
     for options, message in (
         ({"problem": absent}, "no such file"),

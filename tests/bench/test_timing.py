@@ -18,17 +18,17 @@ from trifold.domains import write_problems
 from trifold.errors import TrifoldError
 
 
-def test_a_short_call_is_timed_in_groups_and_the_first_is_not_counted():
+def test_a_short_call_is_timed_in_groups_and_the_first_is_not_counted() -> None:
     calls = []
     timing = repeat(lambda: calls.append(0), 0.0)
     assert len(timing.seconds) == 1 and len(calls) > 100
 
 
 @pytest.mark.parametrize("warm_up", [False, True])
-def test_a_long_call_is_made_once(warm_up):
+def test_a_long_call_is_made_once(warm_up: bool) -> None:
     calls = []
 
-    def call():
+    def call() -> None:
         calls.append(0)
         time.sleep(0.03)
 
@@ -36,12 +36,12 @@ def test_a_long_call_is_made_once(warm_up):
     assert len(calls) == 1 + warm_up
 
 
-def test_timed_returns_the_value_and_conditions_are_json():
+def test_timed_returns_the_value_and_conditions_are_json() -> None:
     assert timed(lambda: 7)[1] == 7
     assert json.loads(json.dumps(conditions()))["threads"] == 1
 
 
-def test_a_report_shows_numbers_and_the_reasons_for_their_absence():
+def test_a_report_shows_numbers_and_the_reasons_for_their_absence() -> None:
     floor = Floor(products=0.5, mish=0.5, memory=0.1, flops=1e9)
     done = Floor(products=0.25, mish=0.25, memory=0.0, flops=2e8)
     rows = [
@@ -60,7 +60,7 @@ def test_a_report_shows_numbers_and_the_reasons_for_their_absence():
     assert second["seconds"] is None and second["note"] == "not installed"
 
 
-def test_the_large_problem_is_the_largest_test_or_the_given_one(tmp_path):
+def test_the_large_problem_is_the_largest_test_or_the_given_one(tmp_path: Path) -> None:
     training = write_problems(tmp_path, "gripper", [1, 2, 3, 4, 5, 6], 0)
     files = find_files(str(tmp_path), tmp_path / "none")
     assert files.training == [training[i] for i in (0, 2, 3, 5)] and files.large == training[-1]
@@ -75,7 +75,7 @@ def test_the_large_problem_is_the_largest_test_or_the_given_one(tmp_path):
         find_files(str(tmp_path), tmp_path, Path("absent.pddl"))
 
 
-def test_networks_that_differ_are_not_compared():
+def test_networks_that_differ_are_not_compared() -> None:
     check_equal(torch.tensor([1.0, 2.00001]), torch.tensor([1.0, 2.0]))
     for other in (2.1, float("nan")):
         with pytest.raises(TrifoldError, match="differ"):

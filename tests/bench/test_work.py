@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given
 from torch.utils.flop_counter import FlopCounterMode
 
-from oracles import SIGNATURE, batches, from_naive
+from oracles import SIGNATURE, Naive, batches, from_naive
 from trifold.bench.floors import PASSES, floor_of_bytes, floor_of_work
 from trifold.bench.machine import Machine
 from trifold.bench.recording import record_work
 from trifold.bench.scatter import scattered_values
 from trifold.bench.work import count_work
-from trifold.encoders import Marks, Oblivious, Pairs, Plain
+from trifold.encoders import Encoder, Marks, Oblivious, Pairs, Plain
 from trifold.model import ModelConfig, ValueNetwork
 from trifold.structures import READOUT, Signature, Structures
 
@@ -22,12 +25,12 @@ BINARY = Signature.of([("edge", 2), ("red", 1)])
 TRIANGLE = Structures.build(BINARY, [3], {"edge": [[[0, 1], [1, 2], [0, 2]]], "red": [[[1]]]})
 
 
-def network_for(encoder, signature, encoder_name="pairs"):
+def network_for(encoder: Encoder, signature: Signature, encoder_name: str = "pairs") -> ValueNetwork:
     relations = [relation for relation in encoder.signature(signature) if relation.name != READOUT]
     return ValueNetwork.seeded(relations, ModelConfig(encoder_name, dim=DIM, layers=LAYERS), 0).double()
 
 
-def counted_flops(function):
+def counted_flops(function: Callable[..., Any]) -> int:
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         function()
     return counter.get_total_flops()
@@ -35,7 +38,9 @@ def counted_flops(function):
 
 @pytest.mark.parametrize("encoder", [Plain(), Pairs(0), Pairs(1)])
 @given(naive=batches)
-def test_flops_are_those_that_torch_counts_and_the_scattered_network_is_the_network(encoder, naive):
+def test_flops_are_those_that_torch_counts_and_the_scattered_network_is_the_network(
+    encoder: Encoder, naive: list[Naive]
+) -> None:
     structures, network = encoder(from_naive(naive)), network_for(encoder, SIGNATURE)
     work = count_work(network, structures)
     assert work.flops == counted_flops(lambda: scattered_values(network, structures))
@@ -47,7 +52,7 @@ def test_flops_are_those_that_torch_counts_and_the_scattered_network_is_the_netw
     torch.testing.assert_close(scattered_values(network, structures), network(structures), rtol=1e-9, atol=1e-9)
 
 
-def test_what_is_not_computed_is_not_recorded():
+def test_what_is_not_computed_is_not_recorded() -> None:
     """Copies of one structure: a network may compute one of them, and its recording then says so."""
     copies = Plain()(TRIANGLE).take(torch.zeros(2000, dtype=torch.int64))
     network = network_for(Plain(), BINARY)
@@ -58,13 +63,13 @@ def test_what_is_not_computed_is_not_recorded():
     assert 0 < recorded.flops <= all_of_it.flops and 0 < recorded.mish <= all_of_it.mish
 
 
-def test_marks_are_a_product_too():
+def test_marks_are_a_product_too() -> None:
     structures, network = Oblivious()(TRIANGLE), network_for(Oblivious(), BINARY, "oblivious")
     found = counted_flops(lambda: scattered_values(network, structures))
     assert count_work(network, structures).flops == found
 
 
-def test_an_edge_transformer_counts_its_triples():
+def test_an_edge_transformer_counts_its_triples() -> None:
     structures, network = Marks()(TRIANGLE), network_for(Marks(), BINARY, "marks")
     found = counted_flops(lambda: network(structures))
     assert count_work(network, structures).flops == pytest.approx(found, rel=0.05)  # triples are counted in rows of k
@@ -72,7 +77,7 @@ def test_an_edge_transformer_counts_its_triples():
         scattered_values(network, structures)
 
 
-def test_a_hand_count():
+def test_a_hand_count() -> None:
     """Three binary atoms and a unary one over three objects; edges have 2 + 2 different elements by position."""
     network = network_for(Plain(), BINARY)
     work = count_work(network, Plain()(TRIANGLE))
@@ -94,17 +99,17 @@ def test_a_hand_count():
 class Steady(Machine):
     """A machine with known rates."""
 
-    def product(self, inputs, outputs, precision="ieee"):
+    def product(self, inputs: int, outputs: int, precision: str = "ieee") -> float:
         return 1e6
 
-    def mish(self, *, training):
+    def mish(self, *, training: bool) -> float:
         return 1e3 if training else 2e3
 
-    def copy(self):
+    def copy(self) -> float:
         return 1e9
 
 
-def test_floors_are_work_over_rates():
+def test_floors_are_work_over_rates() -> None:
     work, machine = count_work(network_for(Plain(), BINARY), Plain()(TRIANGLE)), Steady("cpu", seconds=0.0)
     forward = floor_of_work(work, machine, training=False)
     step = floor_of_work(work, machine, training=True)
@@ -116,7 +121,7 @@ def test_floors_are_work_over_rates():
     assert (moved.seconds, moved.bound, moved.flops) == (2.0, "bandwidth", 0.0)
 
 
-def test_rates_are_measured_once():
+def test_rates_are_measured_once() -> None:
     machine = Machine("cpu", seconds=0.0)
     rates = [
         machine.product(4, 8),
