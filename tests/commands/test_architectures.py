@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -17,7 +19,7 @@ TINY = ["--recipe", "small", *SIZES, "--quiet", "--json"]
 LABELS = {"compositions": "R-GNN₂", "oblivious": "2-GNN", "marks": "ET"}
 
 
-def trifold(*words):
+def trifold(*words: object) -> dict[str, Any]:
     """A command in this process: starting torch takes longer than the training here."""
     done = CliRunner().invoke(app, [str(word) for word in words])
     if done.exception and not isinstance(done.exception, SystemExit):
@@ -27,7 +29,7 @@ def trifold(*words):
 
 
 @pytest.mark.parametrize("encoder", LABELS)
-def test_train_and_solve_end_to_end(tmp_path, encoder):
+def test_train_and_solve_end_to_end(tmp_path: Path, encoder: str) -> None:
     write_problems(tmp_path, "gripper", [1, 2], 0)
     run, problem = tmp_path / "run", tmp_path / "problem.pddl"
     problem.write_text(DOMAINS["gripper"].problem(random.Random(7), 2), encoding="utf-8")
@@ -40,7 +42,7 @@ def test_train_and_solve_end_to_end(tmp_path, encoder):
 
 
 @pytest.mark.parametrize("encoder", ["oblivious", "marks"])
-def test_a_domain_with_a_ternary_predicate_is_refused_by_name(tmp_path, encoder):
+def test_a_domain_with_a_ternary_predicate_is_refused_by_name(tmp_path: Path, encoder: str) -> None:
     (tmp_path / "domain.pddl").write_text(
         "(define (domain post) (:predicates (at ?x ?p) (via ?x ?p ?q)) (:action move :parameters (?x ?p ?q)"
         " :precondition (at ?x ?p) :effect (and (not (at ?x ?p)) (at ?x ?q) (via ?x ?p ?q))))"

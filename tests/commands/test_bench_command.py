@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
@@ -36,7 +37,7 @@ Path(sys.argv[sys.argv.index("--plan-file") + 1]).write_text("\\n".join(plans[st
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path: Path) -> Path:
     write_problems(tmp_path, "gripper", [1, 2], 0)
     return tmp_path
 
@@ -45,7 +46,7 @@ def bench(*words: object, code: int = 0, real: bool = False) -> CompletedProcess
     return trifold("bench", *words, code=code, real=real)
 
 
-def script(path, text):
+def script(path: Path, text: str) -> Path:
     path.write_text(f"#!{sys.executable}\n{text}", encoding="utf-8")
     path.chmod(0o755)
     return path
@@ -70,6 +71,6 @@ def test_json_has_every_stage(folder, tmp_path):
     assert report["sizes"]["policy step"]["successors"] > 0
 
 
-def test_bad_input_is_an_error():
+def test_bad_input_is_an_error() -> None:
     done = bench("grippr", code=2, real=True)
     assert "neither a domain nor a folder" in done.stderr and done.stdout == ""

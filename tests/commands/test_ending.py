@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from io import StringIO
 from pathlib import Path
@@ -22,7 +23,7 @@ TRIFOLD = [sys.executable, "-m", "trifold"]
 
 
 @pytest.fixture
-def _own_handlers():
+def _own_handlers() -> Iterator[None]:
     handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
     yield
     for number, handler in handlers.items():
@@ -44,8 +45,10 @@ def _own_handlers():
         (BrokenPipeError(errno.EPIPE, "Broken pipe"), 141, ""),
     ],
 )
-def test_what_ends_a_command_is_told_in_a_few_words(capsys, error, code, words):
-    def command():
+def test_what_ends_a_command_is_told_in_a_few_words(
+    capsys: pytest.CaptureFixture[str], error: BaseException | None, code: int, words: str
+) -> None:
+    def command() -> None:
         if error:
             raise error
 
@@ -55,8 +58,8 @@ def test_what_ends_a_command_is_told_in_a_few_words(capsys, error, code, words):
 
 @pytest.mark.usefixtures("_own_handlers")
 @pytest.mark.parametrize("number", ENDING_SIGNALS)
-def test_an_error_that_a_library_makes_of_an_interrupt_is_none(number):
-    def command():
+def test_an_error_that_a_library_makes_of_an_interrupt_is_none(number: signal.Signals) -> None:
+    def command() -> None:
         try:
             signal.raise_signal(number)
         except KeyboardInterrupt:
@@ -67,10 +70,10 @@ def test_an_error_that_a_library_makes_of_an_interrupt_is_none(number):
 
 @pytest.mark.usefixtures("_own_handlers")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_that_asks_to_end_is_an_interrupt(number):
+def test_a_signal_that_asks_to_end_is_an_interrupt(number: signal.Signals) -> None:
     cleared = []
 
-    def command():
+    def command() -> None:
         try:
             signal.raise_signal(number)
         except KeyboardInterrupt:
@@ -83,13 +86,15 @@ def test_a_signal_that_asks_to_end_is_an_interrupt(number):
 
 @pytest.mark.usefixtures("_own_handlers")
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("an interrupt, says a library")])
-def test_a_second_interrupt_does_not_disturb_the_last_words(monkeypatch, error):
+def test_a_second_interrupt_does_not_disturb_the_last_words(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
     class Impatient(StringIO):
-        def write(self, text):
+        def write(self, text: str) -> int:
             signal.raise_signal(signal.SIGINT)
             return super().write(text)
 
-    def command():
+    def command() -> None:
         with suppress(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         raise error
@@ -100,14 +105,14 @@ def test_a_second_interrupt_does_not_disturb_the_last_words(monkeypatch, error):
 
 
 @pytest.mark.parametrize("number", ENDING_SIGNALS)
-def test_a_signal_after_the_end_changes_nothing(number):
+def test_a_signal_after_the_end_changes_nothing(number: signal.Signals) -> None:
     script = f"import atexit, signal, sys; atexit.register(signal.raise_signal, {int(number)})"
     script += "; from trifold.commands.ending import run_to_the_end; sys.exit(run_to_the_end(lambda: sys.exit(3)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (3, "")
 
 
-def test_a_reader_that_has_gone_ends_a_command_without_a_word():
+def test_a_reader_that_has_gone_ends_a_command_without_a_word() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run([*TRIFOLD, "domains"], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
@@ -116,19 +121,19 @@ def test_a_reader_that_has_gone_ends_a_command_without_a_word():
 
 
 @pytest.mark.usefixtures("_own_handlers")
-def test_an_error_of_ours_is_not_hidden():
+def test_an_error_of_ours_is_not_hidden() -> None:
     with pytest.raises(ZeroDivisionError):
         run_to_the_end(lambda: 1 / 0)
 
 
-def test_a_full_disk_behind_standard_output_is_an_error():
+def test_a_full_disk_behind_standard_output_is_an_error() -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run([*TRIFOLD, "domains"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("error: cannot write the result: No space left") and "Traceback" not in done.stderr
 
 
-def test_what_the_terminal_cannot_show_is_replaced():
+def test_what_the_terminal_cannot_show_is_replaced() -> None:
     environment = os.environ | {"PYTHONIOENCODING": "latin-1"}
     done = subprocess.run([*TRIFOLD, "train", "--help"], capture_output=True, env=environment, check=False)
     assert (done.returncode, done.stderr) == (0, b"") and b"?" in done.stdout
@@ -136,7 +141,9 @@ def test_what_the_terminal_cannot_show_is_replaced():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_command_that_is_asked_to_end_takes_its_children_along(tmp_path, number, code):
+def test_a_command_that_is_asked_to_end_takes_its_children_along(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
     write_problems(tmp_path / "pddl", "gripper", [30, 31], 0)
     temporary = tmp_path / "temporary"
     temporary.mkdir()

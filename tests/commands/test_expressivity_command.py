@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -22,7 +24,7 @@ TWO_TOWERS = """
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path: Path) -> Path:
     (tmp_path / "domain.pddl").write_text(domain_text("blocks-m"), encoding="utf-8")
     (tmp_path / "two-towers.pddl").write_text(TWO_TOWERS, encoding="utf-8")
     return tmp_path
@@ -32,8 +34,8 @@ def expressivity(*words: object, code: int = 0, real: bool = False) -> Completed
     return trifold("expressivity", *words, "--workers", "1", code=code, real=real)
 
 
-def test_too_little_memory_is_told_with_what_to_do(folder, monkeypatch):
-    def full(*arguments, **options):
+def test_too_little_memory_is_told_with_what_to_do(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: Any, **options: Any) -> None:
         raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate …")
 
     monkeypatch.setattr(analysis, "compare_architectures", full)
@@ -41,7 +43,7 @@ def test_too_little_memory_is_told_with_what_to_do(folder, monkeypatch):
     assert isinstance(error, OutOfMemory) and "--states" in str(error)
 
 
-def test_a_person_reads_what_is_ruled_out_and_why(folder):
+def test_a_person_reads_what_is_ruled_out_and_why(folder: Path) -> None:
     done = expressivity(folder, "--plot", folder / "picture.png", real=True)
     lines = done.stdout.splitlines()
     assert lines[0] == "blocksworld-4ops: 125 states of 1 problem, 0 dead ends"
@@ -57,7 +59,7 @@ def test_a_person_reads_what_is_ruled_out_and_why(folder):
     assert (folder / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_json_has_every_round_and_a_sample_says_so(folder):
+def test_json_has_every_round_and_a_sample_says_so(folder: Path) -> None:
     result = json.loads(expressivity(folder, "--json", "--rounds", 2, "--quiet").stdout)
     assert [len(finding["depths"]) for finding in result["findings"]] == [2] * 7
     assert [finding["ruled_out"] for finding in result["findings"]] == [True, *[False] * 6]
@@ -68,5 +70,5 @@ def test_json_has_every_round_and_a_sample_says_so(folder):
     assert sampled.stderr == ""
 
 
-def test_an_empty_folder_is_an_error(tmp_path):
+def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
     assert "no domain.pddl here" in expressivity(tmp_path, code=2).stderr

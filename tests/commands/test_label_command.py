@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from command_line import trifold
 from trifold.domains import write_problems
 
 
-def test_a_suite_is_labelled_once_and_summed_up(tmp_path):
+def test_a_suite_is_labelled_once_and_summed_up(tmp_path: Path) -> None:
     write_problems(tmp_path / "a", "gripper", [1, 2, 4], 0)
     write_problems(tmp_path / "a", "gripper", [3], 0, split="validation")
     write_problems(tmp_path / "b", "blocks-m", [3, 4], 0)
@@ -24,7 +25,7 @@ def test_a_suite_is_labelled_once_and_summed_up(tmp_path):
     assert "a/validation" in again.stdout and "1 state limit" in again.stdout
 
 
-def test_a_detour_keeps_less_and_says_how_far_it_goes(tmp_path):
+def test_a_detour_keeps_less_and_says_how_far_it_goes(tmp_path: Path) -> None:
     write_problems(tmp_path, "grid", [1], 5, columns=1, side=3, locks=0, keys=1, shapes=1, unlocks=0)
     (everything,), (near,) = (
         json.loads(trifold("label", tmp_path, *words, "--json").stdout) for words in ((), ("--detour", 0))
@@ -33,12 +34,12 @@ def test_a_detour_keeps_less_and_says_how_far_it_goes(tmp_path):
     assert near["kept"] < everything["kept"] and near["largest_value"] < everything["largest_value"]
 
 
-def test_nothing_labelled_is_told_to_the_shell(tmp_path):
+def test_nothing_labelled_is_told_to_the_shell(tmp_path: Path) -> None:
     write_problems(tmp_path, "gripper", [1, 2], 0)
     assert "2 state limit" in trifold("label", tmp_path, "--max-states", 3, code=2, real=True).stdout
 
 
-def test_places_without_problems_are_errors(tmp_path):
+def test_places_without_problems_are_errors(tmp_path: Path) -> None:
     assert "no domain.pddl here" in trifold("label", tmp_path, code=2).stderr
     write_problems(tmp_path, "gripper", [], 0)
     assert "no problems to label" in trifold("label", tmp_path, code=2).stderr

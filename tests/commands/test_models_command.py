@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from trifold import shipped
 from trifold.commands import app
@@ -15,18 +16,18 @@ from trifold.evaluation import read_records
 
 
 @pytest.fixture
-def box(example_folder, tmp_path, monkeypatch):
+def box(example_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(example_folder / "model.safetensors", tmp_path / "gripper.safetensors")
     monkeypatch.setattr(shipped, "FOLDER", tmp_path)
     monkeypatch.chdir(example_folder)
     return tmp_path
 
 
-def trifold(*words):
+def trifold(*words: object) -> Result:
     return CliRunner().invoke(app, list(map(str, words)))
 
 
-def test_the_models_are_listed(box):
+def test_the_models_are_listed(box: Path) -> None:
     heads, _, line = trifold("models").stdout.splitlines()
     assert heads.split()[:3] == ["Name", "Model", "k"] and line.startswith("gripper  R-GNN[1]")
     (model,) = json.loads(trifold("models", "--json").stdout)
@@ -34,7 +35,7 @@ def test_the_models_are_listed(box):
     assert model["parameters"] > 1000 and len(model["data"]) == 64
 
 
-def test_one_model_is_shown_with_its_provenance(box):
+def test_one_model_is_shown_with_its_provenance(box: Path) -> None:
     model = json.loads(trifold("models", "gripper").stdout)
     assert model["config"]["t"] == 1 and model["provenance"]["settings"]["steps"] == 200
     assert list(model)[:2] == ["name", "recipe"] and model["recipe"] == model["provenance"]["recipe"]
@@ -56,15 +57,17 @@ def test_an_empty_box_says_so(box):
     assert trifold("models", "--json").stdout == "[]\n"
 
 
-def test_a_problem_is_solved_by_the_name_of_a_model(box):
+def test_a_problem_is_solved_by_the_name_of_a_model(box: Path) -> None:
     done = trifold("solve", "gripper", "problem.pddl", "--quiet")
     assert done.exit_code == 0 and done.stdout.endswith("; cost = 5 (unit cost)\n")
 
 
-def test_problems_are_evaluated_by_the_name_of_a_model(box, tmp_path):
+def test_problems_are_evaluated_by_the_name_of_a_model(box: Path, tmp_path: Path) -> None:
     done = trifold("evaluate", "gripper", "problem.pddl", "--records", tmp_path / "r.jsonl", "--quiet")
     assert done.exit_code == 0
     (record,) = read_records(tmp_path / "r.jsonl")
     assert (record["outcome"], record["model_path"]) == ("solved", "gripper")
     assert (record["training_seeds"], record["training_problems"]) == (1, 2)
-    assert record["training_seconds"] > 0 and record["hardware"] and record["training_data"]
+    assert (
+        record["training_seconds"] and record["training_seconds"] > 0 and record["hardware"] and record["training_data"]
+    )

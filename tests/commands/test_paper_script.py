@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,12 +22,12 @@ exit 0
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path: Path) -> Callable[..., Any]:
     fake = tmp_path / "fake"
     fake.write_text(FAKE)
     fake.chmod(0o755)
 
-    def run(*words, code=0):
+    def run(*words: Any, code: int = 0) -> list[str]:
         (tmp_path / "log").unlink(missing_ok=True)
         environment = os.environ | {"TRIFOLD": str(fake), "PYTHON": str(fake)}
         done = subprocess.run(
@@ -56,7 +58,7 @@ def test_the_stages_in_order_and_once(run, tmp_path):
     assert [line for line in run(*words) if line.startswith(("train", "select"))] == []
 
 
-def test_a_training_that_was_broken_off_is_resumed(run, tmp_path):
+def test_a_training_that_was_broken_off_is_resumed(run: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "broken").touch()
     words = ("--domain", "grid", "--model", "rgnn1", "--out", "out")
     assert "--recipe grid" in run(*words, code=130)[-1]
@@ -64,7 +66,7 @@ def test_a_training_that_was_broken_off_is_resumed(run, tmp_path):
     assert run(*words)[1] == "train --resume out/runs/grid-rgnn1 --device auto"
 
 
-def test_public_and_fresh_problems_and_lama(run, tmp_path):
+def test_public_and_fresh_problems_and_lama(run: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "bench" / "gripper" / "test").mkdir(parents=True)
     stages = run("--shipped", "--domain", "gripper", "--bench", "bench", "--fresh-seed", "7", "--lama")
     assert "generate gripper --split test --seed 7 --out runs/paper/fresh-7/gripper" in stages
@@ -78,5 +80,5 @@ def test_public_and_fresh_problems_and_lama(run, tmp_path):
 
 
 @pytest.mark.parametrize("words", [["--verbose"], ["--domain", "grid", "--model", "gnn"]])
-def test_what_is_not_known_is_refused(run, words):
+def test_what_is_not_known_is_refused(run: Callable[..., Any], words: list[str]) -> None:
     run(*words, code=2)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 import torch
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from trifold.commands import app
 from trifold.domains import write_problems
@@ -16,7 +17,7 @@ from trifold.model import Model
 from trifold.training import train
 
 
-def select(*words):
+def select(*words: object) -> Result:
     done = CliRunner().invoke(app, ["select", *map(str, words)])
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
@@ -24,7 +25,7 @@ def select(*words):
 
 
 @pytest.fixture
-def run(example_folder, tmp_path):
+def run(example_folder: Path, tmp_path: Path) -> Path:
     """Two seeds: the second has learned Gripper, and is given the worse validation loss."""
     folder = tmp_path / "run"
     train(example_folder / "gripper", folder, "small", steps=2, seeds=2, validation_states=20)
@@ -39,7 +40,7 @@ def run(example_folder, tmp_path):
     return folder
 
 
-def test_the_model_that_solves_most_is_kept(run, tmp_path):
+def test_the_model_that_solves_most_is_kept(run: Path, tmp_path: Path) -> None:
     write_problems(tmp_path / "larger", "gripper", [4, 5], 3)
     before = Model.load(run / "model.safetensors").provenance["training"]
     done = select(run, tmp_path / "larger" / "train", "--quiet", "--workers", 1, "--max-steps", 40, "--json")

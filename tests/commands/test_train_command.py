@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -28,7 +29,7 @@ TINY = ["--recipe", "small", "--set", "dim=4", "--set", "layers=2", "--set", "ba
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("gripper")
     write_problems(path, "gripper", [1, 2, 3], 0)
     return path
@@ -63,7 +64,7 @@ def test_a_detour_trains_on_less(folder, tmp_path, trifold):
     assert near["states"] < everything["states"] and near["hash"] == everything["hash"]
 
 
-def test_an_interrupted_run_says_how_to_go_on(folder, tmp_path, trifold):
+def test_an_interrupted_run_says_how_to_go_on(folder: Path, tmp_path: Path, trifold: Callable[..., Any]) -> None:
     command = [sys.executable, "-m", "trifold", "train", str(folder), *TINY, "--steps", "100000", "--run", "run"]
     child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     deadline = time.monotonic() + 60
@@ -91,19 +92,23 @@ def test_an_interrupted_run_says_how_to_go_on(folder, tmp_path, trifold):
         (["solve", "model", "problem"], "no such file"),
     ],
 )
-def test_bad_input_is_a_short_error(trifold, tmp_path, words, message):
+def test_bad_input_is_a_short_error(
+    trifold: Callable[..., Any], tmp_path: Path, words: list[str], message: str
+) -> None:
     done = trifold(*words, code=2)
     assert message in done.stderr and done.stdout == ""
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_training_that_ran_out_of_memory_goes_on_to_the_same_end(folder, tmp_path, monkeypatch):
+def test_a_training_that_ran_out_of_memory_goes_on_to_the_same_end(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     words = ["train", str(folder), *TINY, "--steps", "60", "--quiet", "--device", "cpu", "--run"]
     assert CliRunner().invoke(app, [*words, "unbroken"]).exit_code == 0
     step, steps = torch.optim.Adam.step, []
 
-    def full(*arguments, **options):
+    def full(*arguments: Any, **options: Any) -> None:
         steps.append(1)
         if len(steps) > 55:
             raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate …")
@@ -122,7 +127,9 @@ def test_a_training_that_ran_out_of_memory_goes_on_to_the_same_end(folder, tmp_p
 @pytest.mark.parametrize(
     ("content", "message"), [(b"\xff\xfe(define", "not UTF-8"), (None, "no domain.pddl"), (b"", "is empty")]
 )
-def test_a_domain_that_cannot_be_read_is_an_error(tmp_path, monkeypatch, content, message):
+def test_a_domain_that_cannot_be_read_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None, message: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     write_problems(tmp_path, "gripper", [1], 0)
     (tmp_path / "domain.pddl").unlink()
@@ -131,7 +138,7 @@ def test_a_domain_that_cannot_be_read_is_an_error(tmp_path, monkeypatch, content
     assert isinstance(error, TrifoldError) and message in str(error)
 
 
-def test_problems_that_are_left_out_are_named(folder, tmp_path, trifold):
+def test_problems_that_are_left_out_are_named(folder: Path, tmp_path: Path, trifold: Callable[..., Any]) -> None:
     write_problems(tmp_path / "pddl", "gripper", [1, 2], 0)
     (tmp_path / "pddl" / "train" / "broken.pddl").write_text("(define (problem p) (:domain gripper-strips)")
     done = trifold("train", tmp_path / "pddl", *TINY, "--steps", 2, "--set", "max_states=20")
@@ -139,7 +146,7 @@ def test_problems_that_are_left_out_are_named(folder, tmp_path, trifold):
     assert "left out gripper-02-00.pddl: state limit" in done.stderr
 
 
-def test_equal_problems_are_named_and_not_held_out(tmp_path, trifold):
+def test_equal_problems_are_named_and_not_held_out(tmp_path: Path, trifold: Callable[..., Any]) -> None:
     write_problems(tmp_path / "pddl", "gripper", [1], 0)
     (first,) = (tmp_path / "pddl" / "train").iterdir()
     for number in range(5):
@@ -155,7 +162,7 @@ def test_equal_problems_are_named_and_not_held_out(tmp_path, trifold):
     assert "validation/gripper-01-00.pddl" in done.stderr and "no problem can be held out" not in done.stderr
 
 
-def test_the_version_and_the_help(trifold):
+def test_the_version_and_the_help(trifold: Callable[..., Any]) -> None:
     assert trifold("--version").stdout.startswith("trifold 0.")
     assert "R-GNN[t]" in trifold("train", "--help").stdout
 
