@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
 from oracles import to_naive
-from trifold.data import Dataset, count_outcomes, dead_end_target, label, read_folder, split
+from trifold.data import Dataset, Labelled, count_outcomes, dead_end_target, label, read_folder, split
 from trifold.domains import write_problems
 from trifold.encoders import Pairs
 from trifold.errors import TrifoldError
@@ -19,19 +21,19 @@ TRAP = """(define (problem trap) (:domain one-way) (:objects a b c d)
 
 
 @pytest.fixture
-def gripper(tmp_path):
+def gripper(tmp_path: Path) -> Path:
     write_problems(tmp_path, "gripper", [1, 2, 3, 4, 5, 10], 0)
     return tmp_path
 
 
 @pytest.fixture
-def trap(tmp_path):
+def trap(tmp_path: Path) -> Labelled:
     (tmp_path / "domain.pddl").write_text(ONE_WAY)
     (tmp_path / "trap.pddl").write_text(TRAP)
     return label(tmp_path / "domain.pddl", [tmp_path / "trap.pddl"])[0]
 
 
-def test_folders_of_every_shape(gripper):
+def test_folders_of_every_shape(gripper: Path) -> None:
     names = [f"gripper-{size:02d}-00.pddl" for size in (1, 2, 3, 4, 5, 10)]
     (gripper / "test").mkdir()
     (gripper / "test" / "broken.pddl").write_text("never read")
@@ -47,7 +49,7 @@ def test_folders_of_every_shape(gripper):
     assert len(read_folder(gripper).training) == 5
 
 
-def test_validation_problems_are_never_overlooked(gripper):
+def test_validation_problems_are_never_overlooked(gripper: Path) -> None:
     (gripper / "validation").mkdir()
     with pytest.raises(TrifoldError, match="no problems to validate on"):
         read_folder(gripper)
@@ -58,13 +60,13 @@ def test_validation_problems_are_never_overlooked(gripper):
     assert len(found.training) == 1 and len(found.validation) == 5
 
 
-def test_natural_order(tmp_path):
+def test_natural_order(tmp_path: Path) -> None:
     for name in ("p10.pddl", "p9.pddl", "Domain.pddl", "domain.pddl", "a.pddl", "notes.txt"):
         (tmp_path / name).touch()
     assert [path.name for path in read_folder(tmp_path).training] == ["a.pddl", "p9.pddl", "p10.pddl"]
 
 
-def test_folders_that_cannot_be_learned_from(tmp_path):
+def test_folders_that_cannot_be_learned_from(tmp_path: Path) -> None:
     with pytest.raises(TrifoldError, match="no such folder"):
         read_folder(tmp_path / "nowhere")
     with pytest.raises(TrifoldError, match=r"no domain.pddl"):
@@ -74,7 +76,7 @@ def test_folders_that_cannot_be_learned_from(tmp_path):
         read_folder(tmp_path)
 
 
-def test_problems_that_cannot_be_labelled_are_counted(tmp_path):
+def test_problems_that_cannot_be_labelled_are_counted(tmp_path: Path) -> None:
     (tmp_path / "domain.pddl").write_text(ONE_WAY)
     (tmp_path / "p.pddl").write_text(TRAP.replace("(edge b c)", ""))
     labelled = label(tmp_path / "domain.pddl", [tmp_path / "p.pddl"])
@@ -83,23 +85,26 @@ def test_problems_that_cannot_be_labelled_are_counted(tmp_path):
         split(ONE_WAY, labelled, 1, 0)
 
 
-def test_dead_ends_have_a_target_above_all_others_or_are_dropped(trap):
-    assert sorted(trap.space.distances.tolist()) == [-1, 0, 1, 2]
-    target = dead_end_target([trap.space], "keep")
+def test_dead_ends_have_a_target_above_all_others_or_are_dropped(trap: Labelled) -> None:
+    space = trap.space
+    assert space is not None and sorted(space.distances.tolist()) == [-1, 0, 1, 2]
+    target = dead_end_target([space], "keep")
     assert target == 3
-    kept = Dataset.build([trap.space], Pairs(1), dead_end_target=target)
+    kept = Dataset.build([space], Pairs(1), dead_end_target=target)
     assert sorted(kept.targets.tolist()) == [0, 1, 2, 3]
-    dropped = Dataset.build([trap.space], Pairs(1), dead_end_target=dead_end_target([trap.space], "drop"))
+    dropped = Dataset.build([space], Pairs(1), dead_end_target=dead_end_target([space], "drop"))
     assert sorted(dropped.targets.tolist()) == [0, 1, 2]
-    alive = np.flatnonzero(trap.space.distances >= 0)
+    alive = np.flatnonzero(space.distances >= 0)
     whole = to_naive(kept.structures)
     assert to_naive(dropped.structures) == [whole[i] for i in alive]
     with pytest.raises(TrifoldError, match="keep or drop"):
-        dead_end_target([trap.space], "hide")
+        dead_end_target([space], "hide")
 
 
-def test_what_does_not_fit_is_encoded_batch_by_batch(gripper):
-    spaces = [item.space for item in label(gripper / "domain.pddl", read_folder(gripper).training[:3])]
+def test_what_does_not_fit_is_encoded_batch_by_batch(gripper: Path) -> None:
+    labelled = label(gripper / "domain.pddl", read_folder(gripper).training[:3])
+    spaces = [item.space for item in labelled if item.space is not None]
+    assert len(spaces) == 3
     resident = Dataset.build(spaces, Pairs(1), dead_end_target=None)
     streamed = Dataset.build(spaces, Pairs(1), dead_end_target=None, max_gib=1e-6)
     assert resident.encoder is None and streamed.encoder is not None
@@ -110,8 +115,10 @@ def test_what_does_not_fit_is_encoded_batch_by_batch(gripper):
 
 
 @pytest.mark.parametrize("max_gib", [None, 1e-6], ids=["resident", "streamed"])
-def test_states_that_are_encoded_keep_their_targets_and_weights(gripper, max_gib):
-    spaces = [item.space for item in label(gripper / "domain.pddl", read_folder(gripper).training[:3])]
+def test_states_that_are_encoded_keep_their_targets_and_weights(gripper: Path, max_gib: float | None) -> None:
+    labelled = label(gripper / "domain.pddl", read_folder(gripper).training[:3])
+    spaces = [item.space for item in labelled if item.space is not None]
+    assert len(spaces) == 3
     data = Dataset.build(spaces, Pairs(1), dead_end_target=None, max_gib=max_gib)
     kept = data.keep(torch.arange(len(data)), torch.arange(100, 100 + len(data)))
     indices = torch.tensor([5, 0, 5, len(data) - 1])
@@ -121,6 +128,6 @@ def test_states_that_are_encoded_keep_their_targets_and_weights(gripper, max_gib
     assert to_naive(found.structures) == to_naive(data.take(indices)[0])
 
 
-def test_no_states_are_an_error():
+def test_no_states_are_an_error() -> None:
     with pytest.raises(TrifoldError, match="no labelled states"):
         Dataset.build([], Pairs(1), dead_end_target=None)

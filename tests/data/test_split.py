@@ -207,8 +207,8 @@ def test_six_equal_files_are_named_and_not_split() -> None:
 
 
 def test_isomorphic_problems_are_named() -> None:
-    texts = [walk(((0, 1), (1, 2)), 0, 2, marks, order) for marks, order in [((), NAMES), ((1,), NAMES), ((), "cadb")]
-             for order in [[NAMES.index(name) for name in order]]]  # fmt: skip
+    cases: list[tuple[tuple[int, ...], Sequence[str]]] = [((), NAMES), ((1,), NAMES), ((), "cadb")]
+    texts = [walk(((0, 1), (1, 2)), 0, 2, marks, [NAMES.index(name) for name in order]) for marks, order in cases]
     spaces = [expand(WALK, text, 1000) for text in texts]
     assert find_alike(spaces) == [[0, 2]]
     assert split(WALK, labelled(spaces, texts), 3, 0).alike == [
