@@ -213,7 +213,7 @@ def test_the_spaces_of_the_suite_can_be_expanded(name: str) -> None:
 def test_an_unknown_split_is_refused() -> None:
     for domain in DOMAINS.values():
         with pytest.raises((ValueError, KeyError)):
-            domain.suite("tests")  # type: ignore[arg-type]
+            domain.suite("tests")
 
 
 def test_another_process_generates_the_same_text() -> None:

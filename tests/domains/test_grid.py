@@ -18,14 +18,13 @@ from trifold.domains.grid_sizes import HELD_OUT
 from trifold.pddl import expand, load_domain, load_problem
 
 DOMAIN = files("trifold.domains").joinpath("grid.pddl").read_text(encoding="utf-8")
-SPLITS = ("train", "validation", "test")
 SIZES = {
     split: [dict(size) for size in dict.fromkeys(tuple(size.items()) for size in suite(split))] for split in SPLITS
 }
 """The options of each split, every size once."""
 
 
-def draw(split: str) -> list[str]:
+def draw(split: Split) -> list[str]:
     return [generate(random.Random(f"{split}/{index}"), **options) for index, options in enumerate(SIZES[split])]
 
 
@@ -156,7 +155,7 @@ def test_the_rarest_size_is_found_with_any_seed() -> None:
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_every_problem_is_solved_by_unlocking_whatever_can_be(split: str) -> None:
+def test_every_problem_is_solved_by_unlocking_whatever_can_be(split: Split) -> None:
     for text, options in zip(draw(split), SIZES[split], strict=True):
         problem = load_problem(load_domain(DOMAIN), text)
         state = problem.initial_state

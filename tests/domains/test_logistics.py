@@ -205,4 +205,4 @@ def test_problems_are_seeded_and_wrong_sizes_are_refused() -> None:
             generate(rng, **option)
     assert "(in p0 " in generate(rng, cities=1, locations=1, packages=1, loaded=1)
     with pytest.raises(ValueError, match="split"):
-        suite("trial")  # type: ignore[arg-type]
+        suite("trial")

@@ -121,4 +121,4 @@ def test_problems_are_seeded_and_wrong_sizes_are_refused() -> None:
     with pytest.raises(ValueError, match="1 passenger"):
         generate(random.Random(0), passengers=0)
     with pytest.raises(ValueError, match="split"):
-        suite("trial")  # type: ignore[arg-type]
+        suite("trial")

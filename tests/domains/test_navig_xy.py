@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from unified_planning.io import PDDLReader
 
+from trifold.domains import SPLITS
 from trifold.domains.navig_xy import FIGURES, generate, suite
 from trifold.domains.visitall import Cell, neighbours
 from trifold.pddl import expand
 
 DOMAIN = files("trifold.domains").joinpath("navig-xy.pddl").read_text(encoding="utf-8")
-SPLITS = ("train", "validation", "test")
 
 
 def draw(split: str) -> list[str]:

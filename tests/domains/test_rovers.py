@@ -28,7 +28,7 @@ class Facts:
     def __init__(self, text: str) -> None:
         self.init, self.goal = (self._read(part) for part in text.split("(:goal"))
         self.lander = self.init["at_lander"][0][1]
-        self.start = dict(self.init["at"])
+        self.start: dict[str, str] = dict(self.init["at"])
         self.visible = set(self.init["visible"])
         self.seen_from = set(self.init["visible_from"])
         self.reach = {rover: set(self.routes(rover, place)) for rover, place in self.start.items()}
@@ -66,7 +66,7 @@ class Facts:
 
     def cameras(self, objective: str, mode: str) -> list[tuple[str, str, str]]:
         """The cameras that can take this image, with their rovers and calibration targets."""
-        targets = dict(self.init["calibration_target"])
+        targets: dict[str, str] = dict(self.init["calibration_target"])
         return [
             (camera, rover, targets[camera])
             for camera, rover in self.init["on_board"]
@@ -271,4 +271,4 @@ def test_problems_are_seeded_and_wrong_sizes_are_refused() -> None:
         with pytest.raises(ValueError):
             generate(rng, **option)
     with pytest.raises(ValueError, match="split"):
-        suite("trial")  # type: ignore[arg-type]
+        suite("trial")

@@ -96,7 +96,7 @@ def first_validation(name: str) -> list[dict[str, int | str]]:
             tall: list[dict[str, int | str]] = [
                 {"blocks": blocks, "tallest": tallest} for blocks, tallest in [(7, 6), (7, 7), (8, 7), (8, 8)]
             ]
-            return [{"blocks": blocks} for blocks in [4, 4, 5, 5, 5, 6, 6, 6, 7, 7, 8, 9]] + tall
+            return [*({"blocks": blocks} for blocks in [4, 4, 5, 5, 5, 6, 6, 6, 7, 7, 8, 9]), *tall]
         case "gripper":
             return [{"balls": balls, "start": "random"} for balls in [2, 3, 5, 6, 8, 9, 11, 12, 14]]
         case "visitall":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import pytest
 from unified_planning.io import PDDLReader
@@ -46,7 +47,7 @@ def read(text: str) -> Instance:
     atoms = {name: [args for relation, args in structure.atoms if relation == name] for name, _ in structure.atoms}
     ((dirty,),) = atoms["init dirty"]
     assert atoms["goal not dirty"] == [(dirty,)]
-    robots = dict(atoms["init at"])
+    robots: dict[str, str] = dict(atoms["init at"])
     doors = {(robot, a, b) for robot, a, b in atoms["init adjacent"]}
     assert len(doors) == len(atoms["init adjacent"])
     return Instance(robots, set(structure.objects) - robots.keys(), doors, dirty)
@@ -99,7 +100,7 @@ def test_the_training_split_has_what_large_problems_need() -> None:
             users = [sum((robot, a, b) in instance.doors for robot in instance.robots) for a, b in shared]
             found |= {"shared door"} if max(users) > 1 else set()
             found |= {"own door"} if min(users) == 1 and len(ways) > 1 else set()
-            straight = [instance.distances(robot, shared).get(instance.dirty) for robot in instance.robots]
+            straight: list[Any] = [instance.distances(robot, shared).get(instance.dirty) for robot in instance.robots]
             nearest = [straight[i] for i, way in enumerate(ways) if way == min(able)]
             found |= {"nearest on the plan is not nearest"} if min(s for s in straight if s) < min(nearest) else set()
             rings = len(instance.doors) // 2 > sum(len(instance.distances(robot)) - 1 for robot in instance.robots)

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from unified_planning.io import PDDLReader
 
+from trifold.domains import SPLITS
 from trifold.domains.visitall import Cell, generate, grid_cells, neighbours, suite
 from trifold.pddl import expand, load_domain, load_problem
 
 DOMAIN = files("trifold.domains").joinpath("visitall.pddl").read_text(encoding="utf-8")
-SPLITS = ("train", "validation", "test")
 
 
 def draw(split: str) -> list[str]:

@@ -11,13 +11,12 @@ from importlib.resources import files
 import pytest
 from unified_planning.io import PDDLReader
 
-from trifold.domains import visitall
+from trifold.domains import SPLITS, visitall
 from trifold.domains.visitall_xy import generate, suite
 from trifold.pddl import Problem, State, expand, load_domain, load_problem
 
 DOMAIN = files("trifold.domains").joinpath("visitall-xy.pddl").read_text(encoding="utf-8")
 CELLS_DOMAIN = files("trifold.domains").joinpath("visitall.pddl").read_text(encoding="utf-8")
-SPLITS = ("train", "validation", "test")
 
 
 def draw(split: str) -> list[str]:
