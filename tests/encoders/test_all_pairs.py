@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracles import SIGNATURE, batches, from_naive, naive_pairs, naive_structures, random_structures, to_naive
+from oracles import SIGNATURE, Naive, batches, from_naive, naive_pairs, naive_structures, random_structures, to_naive
 from oracles_pairs import (
     BINARY,
     binary_batches,
@@ -25,17 +25,17 @@ from trifold.domains import DOMAINS, domain_text
 from trifold.encoders import Compositions, Marks, Oblivious, Pairs, encode_all, encode_chunks, layer_rows
 from trifold.errors import TrifoldError
 from trifold.pddl import expand
-from trifold.structures import READOUT, Signature, concatenate
+from trifold.structures import READOUT, Signature, Structures, concatenate
 
 MARKED = {Oblivious(): naive_oblivious, Marks(): naive_marks}
 ORACLES = {Compositions(): naive_compositions, **MARKED}
 
 
-def label(encoder):
+def label(encoder: Encoder) -> str:
     return encoder.label
 
 
-def assert_defined(encoder, structures):
+def assert_defined(encoder: Encoder, structures: Structures) -> None:
     """The encoded structures are what the oracle says, over all pairs row by row."""
     for (pairs, atoms), structure in zip(decode(encoder(structures)), to_naive(structures), strict=True):
         assert pairs == square(structure[0])
@@ -43,32 +43,32 @@ def assert_defined(encoder, structures):
 
 
 @given(naive=batches)
-def test_compositions_equal_the_definition_for_any_arity(naive):
+def test_compositions_equal_the_definition_for_any_arity(naive: list[Naive]) -> None:
     assert_defined(Compositions(), from_naive(naive))
 
 
 @pytest.mark.parametrize("encoder", MARKED, ids=label)
 @given(naive=binary_batches)
-def test_marks_and_oblivious_atoms_equal_the_definition(encoder, naive):
+def test_marks_and_oblivious_atoms_equal_the_definition(encoder: Encoder, naive: list[Naive]) -> None:
     assert_defined(encoder, from_naive(naive, BINARY))
 
 
 @pytest.mark.parametrize("encoder", ORACLES, ids=label)
 @pytest.mark.parametrize(("domain", "size"), [("gripper", 2), ("blocks-m", 3)])
-def test_real_states_equal_the_definition(encoder, domain, size):
+def test_real_states_equal_the_definition(encoder: Encoder, domain: str, size: int) -> None:
     space = expand(domain_text(domain), DOMAINS[domain].problem(random.Random(1), size), 1000)
     structures = space.structures().take(torch.arange(0, len(space.distances), 5))
     assert_defined(encoder, structures)
 
 
 @given(naive_structures(max_objects=6))
-def test_infinity_has_all_compositions_exactly_if_the_gaifman_graph_is_connected(structure):
+def test_infinity_has_all_compositions_exactly_if_the_gaifman_graph_is_connected(structure: Naive) -> None:
     infinite, every = (decode(encoder(from_naive([structure])))[0][1] for encoder in (Pairs(math.inf), Compositions()))
     assert infinite <= every
     assert (infinite == every) == connected(structure)
 
 
-def test_both_sides_of_that_law_occur():
+def test_both_sides_of_that_law_occur() -> None:
     naive = random_structures(count=60, objects=5, atoms=4, seed=0)
     assert {connected(structure) for structure in naive} == {True, False}
     for structure in naive:
@@ -76,7 +76,7 @@ def test_both_sides_of_that_law_occur():
 
 
 @given(naive=binary_batches)
-def test_marks_send_no_messages_and_the_attention_counts_triples(naive):
+def test_marks_send_no_messages_and_the_attention_counts_triples(naive: list[Naive]) -> None:
     structures = from_naive(naive, BINARY)
     assert Marks()(structures).message_rows().tolist() == [0] * len(naive)
     assert layer_rows(Marks()(structures)).tolist() == [n**3 for n, _ in naive]
@@ -84,7 +84,7 @@ def test_marks_send_no_messages_and_the_attention_counts_triples(naive):
 
 @pytest.mark.parametrize("encoder", ORACLES, ids=label)
 @given(naive=binary_batches, budget=st.integers(1, 300))
-def test_chunks_and_batches_give_what_the_members_give(encoder, naive, budget):
+def test_chunks_and_batches_give_what_the_members_give(encoder: Encoder, naive: list[Naive], budget: int) -> None:
     structures = from_naive(naive, BINARY)
     whole = to_naive(encoder(structures))
     for chunk in encode_chunks(encoder, structures, budget):
@@ -95,7 +95,7 @@ def test_chunks_and_batches_give_what_the_members_give(encoder, naive, budget):
 
 
 @pytest.mark.parametrize("encoder", [Compositions(max_triples=1000), Oblivious(max_triples=1000)], ids=label)
-def test_too_many_triples_raise_before_they_are_built(encoder):
+def test_too_many_triples_raise_before_they_are_built(encoder: Encoder) -> None:
     structures = from_naive([(500, set())], BINARY)
     with pytest.raises(TrifoldError, match=f"{encoder.label} needs 125,000,000 triples .* limit of 1,000"):
         encoder(structures)
@@ -105,7 +105,7 @@ def test_too_many_triples_raise_before_they_are_built(encoder):
 
 
 @pytest.mark.parametrize("encoder", MARKED, ids=label)
-def test_predicates_of_three_arguments_are_refused_by_name(encoder):
+def test_predicates_of_three_arguments_are_refused_by_name(encoder: Encoder) -> None:
     signature = Signature.of([("edge", 2), ("stamped", 3), ("stamped@goal", 3), ("box", 4)])
     structures = from_naive([(2, {("edge", (0, 1))})], signature)
     for refused in (
@@ -117,7 +117,7 @@ def test_predicates_of_three_arguments_are_refused_by_name(encoder):
     assert "triple" in Compositions().signature(SIGNATURE)
 
 
-def test_names_are_ours_and_only_messages_send():
+def test_names_are_ours_and_only_messages_send() -> None:
     names = Oblivious().signature(BINARY).names
     marks = ["edge@mark", "edge@goal@mark", "red@mark", "blue@goal-not@mark", "@object@mark"]
     assert list(names) == [*marks, "@left", "@right", READOUT]
