@@ -1,5 +1,7 @@
 """Evaluation: every end of a child is a named outcome in a record, and a run can be continued at any point."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import math
@@ -7,10 +9,12 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -38,7 +42,7 @@ DOMAIN = """
 """
 
 
-def corridor(cells, start, goal):
+def corridor(cells: int, start: int, goal: int) -> str:
     names = [f"c{i}" for i in range(cells)]
     pairs = " ".join(f"(next {x} {y})" for x, y in pairwise(names))
     return (
@@ -56,7 +60,7 @@ PROBLEMS = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An untrained model, `domain.pddl`, and the problems in `test/`."""
     folder = tmp_path_factory.mktemp("corridor")
     (folder / "domain.pddl").write_text(DOMAIN)
@@ -71,11 +75,11 @@ def folder(tmp_path_factory):
     return folder
 
 
-def sha256(file):
+def sha256(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def test_a_folder_is_evaluated_and_continued(folder, tmp_path, monkeypatch):
+def test_a_folder_is_evaluated_and_continued(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, problems = folder / "model.safetensors", [folder / "test" / name for name in PROBLEMS]
     seen = []
     settings = {"records": tmp_path / "records.jsonl", "domain": folder / "domain.pddl", "max_steps": 4}
@@ -118,7 +122,9 @@ def test_a_job_returns_the_trajectory(folder, monkeypatch):
 
 
 @pytest.mark.parametrize(("words", "outcome"), [([], "stuck"), (["--strict"], "cycle")])
-def test_strict_is_the_policy_without_memory(folder, run, tmp_path, words, outcome):
+def test_strict_is_the_policy_without_memory(
+    folder: Path, run: Callable[..., Any], tmp_path: Path, words: list[str], outcome: str
+) -> None:
     """There is one way, there and back."""
     there_and_back = corridor(3, 0, 2).replace("(next c1 c2)", "(next c1 c0)")
     (tmp_path / "p.pddl").write_text(there_and_back)
@@ -131,10 +137,11 @@ def test_strict_is_the_policy_without_memory(folder, run, tmp_path, words, outco
 class FakeChildren:
     """In place of `run_isolated`: each job ends as the table says, after one step."""
 
-    def __init__(self, results):
-        self.results, self.ran = results, []
+    def __init__(self, results: dict[str, Any]) -> None:
+        self.results = results
+        self.ran: list[str] = []
 
-    def __call__(self, function, jobs, *, workers, limits, on_event=None):
+    def __call__(self, function: Any, jobs: Any, *, workers: Any, limits: Any, on_event: Any = None) -> Iterator[Any]:
         if function.endswith("describe_job"):
             about = {"model": "R-GNN[1]", "domain": "corridor", "device": "cpu", "hardware": "abacus"}
             yield Result(0, Outcome.FINISHED, about | {"origin": asdict(Origin(seed=3, seconds=60.0))}, "", 1.0)
@@ -164,7 +171,13 @@ def solved(outcome="solved"):
         (("crash", None, "the process was ended by SIGSEGV"), "crash", "the process was ended by SIGSEGV"),
     ],
 )
-def test_every_end_of_a_child_is_an_outcome(tmp_path, monkeypatch, result, outcome, message):
+def test_every_end_of_a_child_is_an_outcome(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    result: tuple[str, None, str] | tuple[str, dict[str, Any], str],
+    outcome: str,
+    message: str | None,
+) -> None:
     problem = tmp_path / "p1.pddl"
     problem.write_text("any")
     monkeypatch.setattr(attempt, "run_isolated", FakeChildren({"p1.pddl": result}))
@@ -179,7 +192,7 @@ def test_every_end_of_a_child_is_an_outcome(tmp_path, monkeypatch, result, outco
     assert Outcome(record["outcome"])
 
 
-def test_only_what_is_missing_is_attempted_again(tmp_path, monkeypatch):
+def test_only_what_is_missing_is_attempted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["p1.pddl", "p2.pddl", "p3.pddl"]
     problems = [tmp_path / name for name in names]
     for problem in problems:
@@ -187,7 +200,7 @@ def test_only_what_is_missing_is_attempted_again(tmp_path, monkeypatch):
     children = FakeChildren(dict.fromkeys(names, solved()) | {"p2.pddl": ("crash", None, "oh")})
     monkeypatch.setattr(attempt, "run_isolated", children)
 
-    def ran(problems=problems, **settings):
+    def ran(problems: list[Path] = problems, **settings: Any) -> list[str]:
         children.ran.clear()
         records = evaluate(tmp_path / "p1.pddl", problems, records=tmp_path / "records.jsonl", **settings)
         assert [record["problem"] for record in records] == [problem.name for problem in problems]
@@ -207,21 +220,21 @@ def test_only_what_is_missing_is_attempted_again(tmp_path, monkeypatch):
     assert ran() == ["p3.pddl"]  # its record was torn
 
 
-def test_evaluations_into_one_file_take_turns(tmp_path, monkeypatch):
+def test_evaluations_into_one_file_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["p1.pddl", "p2.pddl"]
     for name in names:
         (tmp_path / name).write_text(name)
     waits = threading.Event()
 
     class Slow(FakeChildren):
-        def __call__(self, function, jobs, **options):
+        def __call__(self, function: Any, jobs: Any, **options: Any) -> Iterator[Any]:
             for result in super().__call__(function, jobs, **options):
                 waits.wait(60)  # until another has begun
                 yield result
 
     monkeypatch.setattr(attempt, "run_isolated", Slow(dict.fromkeys(names, solved())))
 
-    def run():
+    def run() -> list[Record]:
         files = [tmp_path / name for name in names]
         return evaluate(files[0], files, records=tmp_path / "records.jsonl", on_wait=waits.set)
 
@@ -230,11 +243,11 @@ def test_evaluations_into_one_file_take_turns(tmp_path, monkeypatch):
     assert waits.is_set() and first == second == read_records(tmp_path / "records.jsonl")
 
 
-def test_the_limits_hold_for_the_model_and_the_domain(tmp_path, monkeypatch):
+def test_the_limits_hold_for_the_model_and_the_domain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "p1.pddl").write_text("any")
     asked = []
 
-    def children(function, jobs, *, workers, limits):
+    def children(function: str, jobs: list[dict[str, Any]], *, workers: int, limits: Limits) -> Iterator[Result]:
         asked.append(limits)
         outcome = Outcome.TIMEOUT if len(asked) == 1 else Outcome.MEMORY_LIMIT
         yield Result(0, outcome, None, "stopped after 5 s", 5.0)
@@ -247,7 +260,7 @@ def test_the_limits_hold_for_the_model_and_the_domain(tmp_path, monkeypatch):
     assert asked == [Limits(seconds=5.0, memory_gib=2.0)] * 2
 
 
-def test_plans_do_not_overwrite_each_other(tmp_path):
+def test_plans_do_not_overwrite_each_other(tmp_path: Path) -> None:
     for part in "ab":
         (tmp_path / part).mkdir()
         (tmp_path / part / "p.pddl").touch()
@@ -256,7 +269,7 @@ def test_plans_do_not_overwrite_each_other(tmp_path):
         evaluate(problems[0], problems, records=tmp_path / "records.jsonl", plans=tmp_path / "plans")
 
 
-def test_a_bad_model_is_one_error_and_no_record(folder, tmp_path):
+def test_a_bad_model_is_one_error_and_no_record(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(TrifoldError, match="not a model file"):
         evaluate(folder / "domain.pddl", [folder / "test" / "p1.pddl"], records=tmp_path / "records.jsonl")
     with pytest.raises(TrifoldError, match="cannot read"):
@@ -271,21 +284,21 @@ def test_the_time_limit_counts_the_loading_too(folder):
 
 
 @pytest.fixture(scope="module")
-def run():
+def run() -> Callable[..., Any]:
     app = typer.Typer(pretty_exceptions_enable=False)
     for command in (solve_command, evaluate_command, table_command):
         app.command()(command)
     return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-def test_solve_prints_the_plan_alone_to_standard_output(folder, run):
+def test_solve_prints_the_plan_alone_to_standard_output(folder: Path, run: Callable[..., Any]) -> None:
     result = run("solve", folder / "model.safetensors", folder / "test" / "p1.pddl")
     assert result.exit_code == 0
     assert result.stdout == "(go c0 c1)\n(go c1 c2)\n; cost = 2 (unit cost)\n"
     assert "step 2  V" in result.stderr and "solved after 2 steps" in result.stderr
 
 
-def test_solve_says_how_it_failed(folder, run, tmp_path):
+def test_solve_says_how_it_failed(folder: Path, run: Callable[..., Any], tmp_path: Path) -> None:
     plan = tmp_path / "plan.txt"
     result = run("solve", folder / "model.safetensors", folder / "test" / "p2.pddl", "-o", plan, "--quiet", "--json")
     assert result.exit_code == Outcome.STUCK.exit_code
@@ -296,13 +309,15 @@ def test_solve_says_how_it_failed(folder, run, tmp_path):
     assert not plan.exists()
 
 
-def test_solve_refuses_bad_input_before_it_starts(folder, run, tmp_path):
+def test_solve_refuses_bad_input_before_it_starts(folder: Path, run: Callable[..., Any], tmp_path: Path) -> None:
     model, problem = folder / "model.safetensors", folder / "test" / "p1.pddl"
     for arguments in [(model, tmp_path / "none"), (tmp_path / "none", problem), (model, problem, "-o", "none/plan")]:
         assert isinstance(run("solve", *arguments).exception, TrifoldError)
 
 
-def test_evaluate_and_table_print_the_same(folder, run, tmp_path, monkeypatch):
+def test_evaluate_and_table_print_the_same(
+    folder: Path, run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(folder / "test", tmp_path / "test")
     results = dict.fromkeys(PROBLEMS, solved()) | {"p2.pddl": ("timeout", None, "")}
     monkeypatch.setattr(attempt, "run_isolated", FakeChildren(results))
@@ -317,9 +332,11 @@ def test_evaluate_and_table_print_the_same(folder, run, tmp_path, monkeypatch):
     assert run("table", records, "--format", "latex").stdout.startswith(r"\begin{tabular}")
 
 
-def test_an_interrupt_keeps_the_records(folder, run, tmp_path, monkeypatch):
+def test_an_interrupt_keeps_the_records(
+    folder: Path, run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Interrupted(FakeChildren):
-        def __call__(self, function, jobs, **options):
+        def __call__(self, function: Any, jobs: Any, **options: Any) -> Iterator[Any]:
             for result in super().__call__(function, jobs, **options):
                 yield result
                 if function.endswith("solve_job"):
@@ -333,14 +350,14 @@ def test_an_interrupt_keeps_the_records(folder, run, tmp_path, monkeypatch):
     assert [record["problem"] for record in read_records(records)] == ["p1.pddl"]
 
 
-def test_commands_load_no_torch_by_themselves():
+def test_commands_load_no_torch_by_themselves() -> None:
     modules = "trifold.evaluation, trifold.planning, trifold.commands.solve, trifold.commands.evaluate"
     check = f"import sys, {modules}; sys.exit(str({{'torch', 'pymimir'}} & sys.modules.keys() or ''))"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
     assert done.stderr.strip() == ""
 
 
-def test_threads_are_those_that_were_asked_for_or_a_share_of_the_cores(monkeypatch):
+def test_threads_are_those_that_were_asked_for_or_a_share_of_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[threads_each.__module__], "available_cores", lambda: 8)
     for asked, workers, threads in (("3", 1, 3), ("", 2, 4), ("0", 16, 1), ("many", 8, 1)):
         monkeypatch.setenv("OMP_NUM_THREADS", asked)

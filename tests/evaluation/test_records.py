@@ -1,5 +1,7 @@
 """Records survive interruption: a torn line is skipped, nothing grows on it, and foreign files are refused."""
 
+from __future__ import annotations
+
 import json
 import os
 from typing import get_type_hints
@@ -12,7 +14,7 @@ from trifold.evaluation.records import SCHEMA, Record, append_record, attempt_ke
 from trifold.provenance import Origin
 
 
-def record(**changes):
+def record(**changes: Any) -> dict[str, Any]:
     fields = BLANK | {
         "schema": SCHEMA,
         "domain": "gripper",
@@ -30,7 +32,7 @@ def record(**changes):
     return fields | changes
 
 
-def test_what_is_appended_is_read_back_in_order(tmp_path):
+def test_what_is_appended_is_read_back_in_order(tmp_path: Path) -> None:
     file = tmp_path / "records.jsonl"
     records = [record(problem=f"pröblem-{i}\n.pddl", timeout=0.1 * i) for i in range(3)]
     for one in records:
@@ -39,7 +41,7 @@ def test_what_is_appended_is_read_back_in_order(tmp_path):
     assert all(json.loads(line) for line in file.read_text().splitlines())
 
 
-def test_a_line_torn_anywhere_is_skipped_and_the_next_append_does_not_grow_on_it(tmp_path):
+def test_a_line_torn_anywhere_is_skipped_and_the_next_append_does_not_grow_on_it(tmp_path: Path) -> None:
     file = tmp_path / "records.jsonl"
     first, second, third = (record(problem=name) for name in "abc")
     append_record(file, first)
@@ -54,7 +56,7 @@ def test_a_line_torn_anywhere_is_skipped_and_the_next_append_does_not_grow_on_it
         assert read_records(file) == [*survivors, third]
 
 
-def test_a_full_disk_is_an_error_and_earlier_records_stay(tmp_path, monkeypatch):
+def test_a_full_disk_is_an_error_and_earlier_records_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "records.jsonl"
     append_record(file, record(problem="a"))
     write = os.write
@@ -73,7 +75,7 @@ def test_a_full_disk_is_an_error_and_earlier_records_stay(tmp_path, monkeypatch)
         *("null\n", "[" * 100_000, '{"schema":' * 100_000, '{"schema": 1, "seconds": NaN}', '{"schema": [1]}'),
     ],
 )
-def test_a_file_of_something_else_is_refused(tmp_path, content):
+def test_a_file_of_something_else_is_refused(tmp_path: Path, content: str) -> None:
     file = tmp_path / "other"
     file.write_text(content)
     with pytest.raises(TrifoldError, match="line 1"):
@@ -83,21 +85,21 @@ def test_a_file_of_something_else_is_refused(tmp_path, content):
 @pytest.mark.parametrize(
     "change", [{"timeout": [1]}, {"problem_sha256": {}}, {"seconds": "long"}, {"steps": 10**30}, {"more": 1}]
 )
-def test_a_record_with_other_fields_or_types_is_refused(tmp_path, change):
+def test_a_record_with_other_fields_or_types_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     file = tmp_path / "records.jsonl"
     append_record(file, record(**change))
     with pytest.raises(TrifoldError, match="line 1 is not a record"):
         read_records(file)
 
 
-def test_a_record_of_another_version_is_refused(tmp_path):
+def test_a_record_of_another_version_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "records.jsonl"
     append_record(file, record(schema=99))
     with pytest.raises(TrifoldError, match="version 99"):
         read_records(file)
 
 
-def test_a_missing_file_is_an_error(tmp_path):
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(TrifoldError, match="No such file"):
         read_records(tmp_path / "none")
 
@@ -105,15 +107,15 @@ def test_a_missing_file_is_an_error(tmp_path):
 @pytest.mark.parametrize(
     "field", ["model_sha256", "domain_sha256", "problem_sha256", "problem", "policy", "max_steps", "timeout", "device"]
 )
-def test_attempts_differ_if_a_setting_differs(field):
+def test_attempts_differ_if_a_setting_differs(field: str) -> None:
     assert attempt_key(record()) != attempt_key(record(**{field: "another"}))
 
 
-def test_attempts_are_the_same_whatever_came_of_them():
+def test_attempts_are_the_same_whatever_came_of_them() -> None:
     assert attempt_key(record()) == attempt_key(record(outcome="crash", seconds=9.0, timestamp="later"))
 
 
-def test_the_last_record_of_an_attempt_counts():
+def test_the_last_record_of_an_attempt_counts() -> None:
     crashed, other, solved = record(outcome="crash"), record(problem="p2.pddl"), record()
     assert last_of_each([crashed, other, solved]) == [solved, other]
 

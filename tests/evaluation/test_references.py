@@ -1,5 +1,7 @@
 """References: a plan counts only if it replays, every end of the planner is named, and nothing of it is left behind."""
 
+from __future__ import annotations
+
 import importlib.util
 import json
 import os
@@ -7,8 +9,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -32,7 +36,7 @@ DOMAIN = """
 """
 
 
-def corridor(cells):
+def corridor(cells: int) -> str:
     """A problem that one can solve in cells − 1 steps, or in two more by going back once."""
     names = [f"c{i}" for i in range(cells)]
     pairs = " ".join(f"(next {x} {y}) (next {y} {x})" for x, y in pairwise(names))
@@ -71,7 +75,7 @@ exec(next((code for name, code in behaviour.items() if name in search), "sys.exi
 
 
 @pytest.fixture
-def corridors(tmp_path):
+def corridors(tmp_path: Path) -> Path:
     folder = tmp_path / "corridor"
     folder.mkdir()
     (folder / "domain.pddl").write_text(DOMAIN)
@@ -80,10 +84,10 @@ def corridors(tmp_path):
 
 
 @pytest.fixture
-def fake(tmp_path):
+def fake(tmp_path: Path) -> Callable[..., Any]:
     """Makes planners that do as told, by a part of the search's name, and exit with 12 (no plan) by default."""
 
-    def make(**behaviour):
+    def make(**behaviour: Any) -> Path:
         script = FAKE.replace("LOG", repr(str(tmp_path / "log"))).replace("BEHAVIOUR", repr(behaviour))
         (tmp_path / "fake.py").write_text(script)
         return tmp_path / "fake.py"
@@ -91,14 +95,14 @@ def fake(tmp_path):
     return make
 
 
-def searches(tmp_path):
+def searches(tmp_path: Path) -> list[str]:
     """The searches that the fake planner was asked for; none of their folders is left."""
     lines = [line.split(" ", 1) for line in (tmp_path / "log").read_text().splitlines()]
     assert not any(os.path.exists(folder) for _, folder in lines)
     return [name for name, _ in lines]
 
 
-def find(folder, tmp_path, planner, **settings):
+def find(folder: Path, tmp_path: Path, planner: Path | None, **settings: Any) -> Any:
     (found,) = find_references(
         [folder / "p3.pddl"],
         folder / "domain.pddl",
@@ -109,7 +113,9 @@ def find(folder, tmp_path, planner, **settings):
     return found
 
 
-def test_the_first_optimal_search_that_finishes_ends_it(corridors, tmp_path, fake):
+def test_the_first_optimal_search_that_finishes_ends_it(
+    corridors: Path, tmp_path: Path, fake: Callable[..., Any]
+) -> None:
     found = find(corridors, tmp_path, fake(merge_and_shrink=f"write('plan', *{SHORT})"))
     assert (found["kind"], found["length"], found["search"]) == ("optimal", 2, "A* with merge-and-shrink")
     assert (found["domain"], found["problem"], found["planner"]) == ("corridor", "p3.pddl", "Fake Downward 1.0")
@@ -118,7 +124,9 @@ def test_the_first_optimal_search_that_finishes_ends_it(corridors, tmp_path, fak
     assert read_references(tmp_path / "references.jsonl") == [found]
 
 
-def test_the_best_plan_of_lama_is_kept_if_it_is_stopped(corridors, tmp_path, fake):
+def test_the_best_plan_of_lama_is_kept_if_it_is_stopped(
+    corridors: Path, tmp_path: Path, fake: Callable[..., Any]
+) -> None:
     code = f"write('plan.1', *{LONG}); write('plan.2', *{SHORT}); Path('plan.3').write_text('(go c0'); time.sleep(60)"
     found = find(corridors, tmp_path, fake(lama=code), timeout=3.0, optimal_timeout=0.0)
     assert (found["kind"], found["length"], found["search"]) == ("best known", 2, "LAMA")
@@ -126,13 +134,17 @@ def test_the_best_plan_of_lama_is_kept_if_it_is_stopped(corridors, tmp_path, fak
 
 
 @pytest.mark.parametrize("plan", [["(go c0 c2)"], ["(go c0 c1)"], ["(fly c0 c2)"], []])
-def test_a_plan_that_does_not_replay_is_not_believed(corridors, tmp_path, fake, plan):
+def test_a_plan_that_does_not_replay_is_not_believed(
+    corridors: Path, tmp_path: Path, fake: Callable[..., Any], plan: list[str]
+) -> None:
     found = find(corridors, tmp_path, fake(lmcut=f"write('plan', *{plan})", lama=f"write('plan.1', *{LONG})"))
     assert (found["kind"], found["length"]) == ("best known", 4)
     assert "A* with LM-cut: finished, but a plan does not replay" in found["message"]
 
 
-def test_an_optimal_search_that_did_not_finish_proves_nothing(corridors, tmp_path, fake):
+def test_an_optimal_search_that_did_not_finish_proves_nothing(
+    corridors: Path, tmp_path: Path, fake: Callable[..., Any]
+) -> None:
     found = find(corridors, tmp_path, fake(lmcut=f"write('plan', *{SHORT}); sys.exit(1)"))
     assert found["kind"] == "no plan"
 
@@ -150,19 +162,21 @@ def test_an_optimal_search_that_did_not_finish_proves_nothing(corridors, tmp_pat
         ("write('plan.1', '(go c0 c2)')", "crash", "LAMA: finished, but a plan does not replay: step 1"),
     ],
 )
-def test_every_end_is_named(corridors, tmp_path, fake, code, kind, message):
+def test_every_end_is_named(
+    corridors: Path, tmp_path: Path, fake: Callable[..., Any], code: str, kind: str, message: str
+) -> None:
     found = find(corridors, tmp_path, fake(lama=code), timeout=3.0, optimal_timeout=0.0)
     assert found["length"] is None and found["search"] is None
     assert found["kind"] == kind and message in found["message"]
 
 
-def test_an_unsolvable_problem_needs_no_other_search(corridors, tmp_path, fake):
+def test_an_unsolvable_problem_needs_no_other_search(corridors: Path, tmp_path: Path, fake: Callable[..., Any]) -> None:
     found = find(corridors, tmp_path, fake(landmark="sys.exit(11)"))
     assert (found["kind"], found["message"]) == ("no plan", "A* with landmarks: unsolvable")
     assert searches(tmp_path) == ["landmark"]
 
 
-def test_a_bad_problem_fails_alone(corridors, tmp_path, fake):
+def test_a_bad_problem_fails_alone(corridors: Path, tmp_path: Path, fake: Callable[..., Any]) -> None:
     (corridors / "p1.pddl").write_text("(define (problem broken")
     found = find_references(
         [corridors / "p1.pddl", corridors / "p3.pddl"],
@@ -174,7 +188,9 @@ def test_a_bad_problem_fails_alone(corridors, tmp_path, fake):
     assert "parenthesis" in found[0]["message"]
 
 
-def test_processes_of_the_planner_end_at_the_limit_and_use_limited_memory(corridors, tmp_path, fake):
+def test_processes_of_the_planner_end_at_the_limit_and_use_limited_memory(
+    corridors: Path, tmp_path: Path, fake: Callable[..., Any]
+) -> None:
     pids = tmp_path / "pids"
     code = f"""
 import resource
@@ -188,7 +204,9 @@ time.sleep(60)"""
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
-def test_nothing_is_left_when_it_is_interrupted_or_killed(corridors, tmp_path, fake, end):
+def test_nothing_is_left_when_it_is_interrupted_or_killed(
+    corridors: Path, tmp_path: Path, fake: Callable[..., Any], end: signal.Signals
+) -> None:
     pids = tmp_path / "pids"
     code = f"""
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
@@ -208,7 +226,7 @@ time.sleep(60)"""
     assert records.read_bytes() == b"" if end == signal.SIGKILL else not records.exists()  # it was made to be locked
 
 
-def is_running(pid):
+def is_running(pid: int) -> bool:
     """Whether the process lives; one that has ended and that no one has asked for does not."""
     try:
         os.kill(pid, 0)
@@ -217,17 +235,19 @@ def is_running(pid):
         return False
 
 
-def wait_until(condition):
+def wait_until(condition: Callable[..., Any]) -> None:
     deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
 
-def test_what_is_recorded_is_not_looked_for_again_unless_it_could_be_better(corridors, tmp_path, fake):
+def test_what_is_recorded_is_not_looked_for_again_unless_it_could_be_better(
+    corridors: Path, tmp_path: Path, fake: Callable[..., Any]
+) -> None:
     seen = []
 
-    def kinds(planner, **settings):
+    def kinds(planner: Path, **settings: Any) -> tuple[str, bool]:
         found = find(corridors, tmp_path, planner, on_record=lambda record, is_new: seen.append(is_new), **settings)
         return found["kind"], seen.pop()
 
@@ -248,7 +268,9 @@ def test_what_is_recorded_is_not_looked_for_again_unless_it_could_be_better(corr
     ]
 
 
-def test_a_torn_line_is_skipped_and_a_foreign_file_refused(corridors, tmp_path, fake):
+def test_a_torn_line_is_skipped_and_a_foreign_file_refused(
+    corridors: Path, tmp_path: Path, fake: Callable[..., Any]
+) -> None:
     found = find(corridors, tmp_path, fake(landmark=f"write('plan', *{SHORT})"))
     file = tmp_path / "references.jsonl"
     whole = file.read_bytes()
@@ -262,7 +284,7 @@ def test_a_torn_line_is_skipped_and_a_foreign_file_refused(corridors, tmp_path, 
             read_references(file)
 
 
-def test_without_the_package_the_error_says_what_to_install(monkeypatch):
+def test_without_the_package_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(TrifoldError) as caught:
         planner_module.find_planner()
@@ -270,7 +292,7 @@ def test_without_the_package_the_error_says_what_to_install(monkeypatch):
 
 
 @pytest.mark.parametrize(("code", "message"), [("", "exited with 0"), ("1 / 0", "ZeroDivisionError")])
-def test_a_planner_that_does_not_run_is_an_error(corridors, tmp_path, code, message):
+def test_a_planner_that_does_not_run_is_an_error(corridors: Path, tmp_path: Path, code: str, message: str) -> None:
     (tmp_path / "other.py").write_text(code)
     with pytest.raises(TrifoldError, match=message):
         find(corridors, tmp_path, tmp_path / "other.py")
@@ -278,12 +300,12 @@ def test_a_planner_that_does_not_run_is_an_error(corridors, tmp_path, code, mess
         find(corridors, tmp_path, tmp_path / "none.py")
 
 
-def made(problem, kind, length):
+def made(problem: str, kind: str, length: int | None) -> dict[str, Any]:
     fields = dict.fromkeys(Reference.__annotations__) | {"schema": 1, "problem_sha256": problem}
     return fields | {"kind": kind, "length": length}
 
 
-def attempt(problem, length):
+def attempt(problem: str, length: int | None) -> dict[str, Any]:
     return BLANK | {
         "schema": 1,
         "domain": "d",
@@ -297,7 +319,7 @@ def attempt(problem, length):
     }
 
 
-def test_the_best_reference_of_a_problem_counts():
+def test_the_best_reference_of_a_problem_counts() -> None:
     references = [
         made("a", "best known", 5),
         made("a", "no plan", None),
@@ -314,7 +336,7 @@ def test_the_best_reference_of_a_problem_counts():
     }
 
 
-def test_lengths_are_compared_over_solved_instances_with_a_reference():
+def test_lengths_are_compared_over_solved_instances_with_a_reference() -> None:
     attempts = [attempt("a", 6), attempt("b", 10), attempt("c", None), attempt("d", 9)]
     best = best_of_each([made("a", "optimal", 4), made("b", "best known", 12), made("c", "optimal", 3)])
     (row,) = summarise(attempts, best)
@@ -332,29 +354,29 @@ def test_lengths_are_compared_over_solved_instances_with_a_reference():
 
 
 @pytest.mark.parametrize("best", [{}, {"a": made("a", "optimal", 0)}])
-def test_a_ratio_that_does_not_exist_is_not_shown(best):
+def test_a_ratio_that_does_not_exist_is_not_shown(best: dict[str, Any] | dict[str, dict[str, Any]]) -> None:
     (row,) = summarise([attempt("a", 0)], best)
     assert row.quality.ratio is None
     assert all("-" in render([row]) or "null" in render([row]) for render in RENDERERS.values())
 
 
-def test_without_references_a_table_is_as_before():
+def test_without_references_a_table_is_as_before() -> None:
     (row,) = summarise([attempt("a", 6)])
     assert row.quality is None and "Ratio" not in table_cells([row])[0]
 
 
-def test_a_plan_shorter_than_an_optimal_one_is_an_error():
+def test_a_plan_shorter_than_an_optimal_one_is_an_error() -> None:
     with pytest.raises(TrifoldError, match="3 steps is shorter than the optimal reference of 4"):
         summarise([attempt("a", 3)], {"a": made("a", "optimal", 4)})
 
 
-def run(command, *words):
+def run(command: Callable[..., Any], *words: Any) -> Result:
     app = typer.Typer()
     app.command()(command)
     return CliRunner().invoke(app, list(map(str, words)), catch_exceptions=False)
 
 
-def test_the_commands_from_problems_to_a_table(corridors, tmp_path, fake):
+def test_the_commands_from_problems_to_a_table(corridors: Path, tmp_path: Path, fake: Callable[..., Any]) -> None:
     references, records = tmp_path / "new" / "references.jsonl", tmp_path / "records.jsonl"
     words = (corridors, "-r", references, "--timeout", 60, "--planner", fake(landmark=f"write('plan', *{SHORT})"))
     result = run(reference_command, *words)
@@ -376,7 +398,9 @@ def test_the_commands_from_problems_to_a_table(corridors, tmp_path, fake):
         assert " ".join(expected.split()) in " ".join(result.stdout.split())
 
 
-def test_the_command_says_if_there_is_no_domain_or_nothing_could_be_done(corridors, tmp_path, fake):
+def test_the_command_says_if_there_is_no_domain_or_nothing_could_be_done(
+    corridors: Path, tmp_path: Path, fake: Callable[..., Any]
+) -> None:
     words = ("-r", tmp_path / "references.jsonl", "--planner", fake(lama="sys.exit(35)"), "--timeout", 20)
     assert run(reference_command, corridors, *words).exit_code == 2
     (corridors / "domain.pddl").unlink()
@@ -385,7 +409,7 @@ def test_the_command_says_if_there_is_no_domain_or_nothing_could_be_done(corrido
 
 
 @pytest.mark.skipif(importlib.util.find_spec("up_fast_downward") is None, reason="Fast Downward is not installed")
-def test_fast_downward_finds_what_is_optimal(corridors, tmp_path):
+def test_fast_downward_finds_what_is_optimal(corridors: Any, tmp_path: Path) -> None:
     found = find(corridors, tmp_path, None, timeout=40.0)
     assert (found["kind"], found["length"]) == ("optimal", 2)
     found = find(corridors, tmp_path, None, timeout=10.0, optimal_timeout=0.0)  # what is optimal stays so

@@ -15,7 +15,7 @@ EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
 @pytest.mark.parametrize("name", ["blocks-s", "blocks-m"])
 @pytest.mark.parametrize("seed", range(12))
-def test_lengths_are_optimal(name, seed, tmp_path, monkeypatch):
+def test_lengths_are_optimal(name: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(EXPERIMENTS)
     script = importlib.import_module("blocks_references")
     text = DOMAINS[name].problem(random.Random(seed), 3 + seed % 4)

@@ -1,5 +1,7 @@
 """The paper's numbers agree with each other and with what is known of its instances."""
 
+from __future__ import annotations
+
 import pytest
 
 from published import OWN_FILES, PUBLISHED
@@ -9,7 +11,7 @@ OPTIMAL_TOTALS = {"blocks-s": 668, "blocks-m": 824, "gripper": 1764, "miconic": 
 
 
 @pytest.mark.parametrize("row", PUBLISHED.values(), ids=lambda row: f"{row.domain} {row.model}")
-def test_a_row_agrees_with_itself(row):
+def test_a_row_agrees_with_itself(row: Published) -> None:
     assert 0 <= row.solved <= row.instances
     if row.total is None:
         assert row.median is None and row.mean is None and (row.solved == 0 or row.domain == "navig-xy")
@@ -34,7 +36,7 @@ def test_every_domain_has_the_three_architectures_that_are_compared():
         assert {(domain, model) for model in ("R-GNN", "R-GNN[0]", "R-GNN[1]")} <= PUBLISHED.keys()
 
 
-def test_coverages_of_the_text_on_navig_xy():
+def test_coverages_of_the_text_on_navig_xy() -> None:
     """The paper gives percentages, truncated."""
     for model, percent in {"R-GNN": 59.72, "R-GNN[0]": 80.55, "R-GNN[1]": 100.0, "ET": 4.16}.items():
         row = PUBLISHED["navig-xy", model]

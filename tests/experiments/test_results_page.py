@@ -1,11 +1,14 @@
 """The page of results: made from records alone, beside the paper's rows, and honest about what was not run."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,11 +46,11 @@ def test_notes_that_are_no_text_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "experiments").glob("**/*.jsonl")), ids=lambda file: file.stem)
-def test_records_in_the_repository_name_no_place_on_a_machine(file):
+def test_records_in_the_repository_name_no_place_on_a_machine(file: Path) -> None:
     assert not re.search(r'["\s](/|~)\w', file.read_text(encoding="utf-8"))
 
 
-def test_every_blocks_problem_in_the_repository_has_an_optimal_reference():
+def test_every_blocks_problem_in_the_repository_has_an_optimal_reference() -> None:
     best = best_of_each(
         one for file in (ROOT / "experiments").glob("references*.jsonl") for one in read_references(file)
     )
@@ -55,7 +58,9 @@ def test_every_blocks_problem_in_the_repository_has_an_optimal_reference():
     assert len(blocks) >= 2 * (17 + 22) and {one["kind"] for one in blocks} == {"optimal"}
 
 
-def record(problem, plan_length, model="R-GNN[1]", policy="unvisited", **changes):
+def record(
+    problem: str, plan_length: int | None, model: str = "R-GNN[1]", policy: str = "unvisited", **changes: Any
+) -> Any:
     fields = BLANK | {
         "schema": SCHEMA,
         "domain": "any",
@@ -74,23 +79,23 @@ def record(problem, plan_length, model="R-GNN[1]", policy="unvisited", **changes
     return fields | learned | changes
 
 
-def reference(problem, length, kind="optimal"):
+def reference(problem: str, length: int, kind: str = "optimal") -> Any:
     fields = dict.fromkeys(Reference.__annotations__) | {"schema": 1, "problem_sha256": problem}
     return fields | {"kind": kind, "length": length}
 
 
-def cells(page, section):
+def cells(page: str, section: str) -> list[list[str]]:
     """The rows of a section, below its heading, as lists of cells."""
     text = page.split(f"## {section}")[1].split("\n## ")[0]
     lines = [line for line in text.replace("\\", "").splitlines() if line.startswith("|")]
     rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines[2:]]
-    named = []
+    named: list[list[str]] = []
     for row in rows:
         named.append([row[0] or named[-1][0], *row[1:]])
     return named
 
 
-def test_ours_the_papers_and_lamas_stand_side_by_side():
+def test_ours_the_papers_and_lamas_stand_side_by_side() -> None:
     records = [record(f"p{i}", 40 if i else None) for i in range(17)]
     records += [record(f"p{i}", 100, PLANNER, POLICY) for i in range(17)]
     best = best_of_each(reference(f"p{i}", 32) for i in range(17))
@@ -108,7 +113,7 @@ def test_ours_the_papers_and_lamas_stand_side_by_side():
 
 
 @pytest.mark.parametrize(("run", "known"), [(16, 17), (17, 16)])
-def test_the_papers_length_over_the_best_known_needs_the_best_of_every_problem(run, known):
+def test_the_papers_length_over_the_best_known_needs_the_best_of_every_problem(run: int, known: int) -> None:
     best = best_of_each(reference(f"p{i}", 32) for i in range(known))
     page = results_page({"public": {"blocks-s": [record(f"p{i}", 40) for i in range(run)]}}, best, "")
     ours, paper, _ = [row for row in cells(page, "The public test files") if row[0] == "blocks-s"]
@@ -116,18 +121,19 @@ def test_the_papers_length_over_the_best_known_needs_the_best_of_every_problem(r
     assert paper[1].endswith("in the paper") and paper[7] == "–"
 
 
-def test_a_model_in_the_box_is_told_from_others():
+def test_a_model_in_the_box_is_told_from_others() -> None:
     """By its file, and by the file of an older format that it was before."""
     file = shipped_models()["gripper"]
     boxed, before = hashlib.sha256(file.read_bytes()).hexdigest(), formerly(file)
+    assert before is not None
     records = [record("p", 4), *({**record("p", 4), "model_sha256": name} for name in (boxed, before))]
     rows = cells(results_page({"suite": {"gripper": records}}, {}, ""), "The models")
     assert [(row[3], row[4]) for row in rows] == [("R-GNN[1]", "no"), (boxed[:8], "yes"), (before[:8], "yes")]
 
 
-def test_in_short_a_domain_has_the_test_set_that_counts_and_fresh_problems():
-    fresh = {"blocks-s": [record("p", 3)], "navig-xy": [record("p", 3), record("p", None, policy="strict")]}
-    results = {"public": {"blocks-s": [record("p", 4), record("q", None)]}, "suite": {"blocks-s": []}, "fresh-7": fresh}
+def test_in_short_a_domain_has_the_test_set_that_counts_and_fresh_problems() -> None:
+    drawn = {"blocks-s": [record("p", 3)], "navig-xy": [record("p", 3), record("p", None, policy="strict")]}
+    results = {"public": {"blocks-s": [record("p", 4), record("q", None)]}, "suite": {"blocks-s": []}, "fresh-7": drawn}
     page = results_page(results, best_of_each([reference("p", 3)]), "")
     rows = {row[0]: " | ".join(row[1:]) for row in cells(page, "In short")}
     assert len(rows) == 11
@@ -136,7 +142,7 @@ def test_in_short_a_domain_has_the_test_set_that_counts_and_fresh_problems():
     assert rows["navig-xy"] == "suite | strict | not run | 72 / 72 (100 %) | – | 0 / 1 (0 %), 71 not run | – | –"
 
 
-def test_a_shorter_plan_is_the_better_reference():
+def test_a_shorter_plan_is_the_better_reference() -> None:
     records = [record("p", 50), record("p", 40, PLANNER, POLICY), record("q", 9)]
     best = best_of_each([reference("p", 44, "best known")])
     page = results_page({"suite": {"grid": records}}, best, "")
@@ -146,7 +152,7 @@ def test_a_shorter_plan_is_the_better_reference():
         results_page({"suite": {"grid": records}}, best_of_each([reference("p", 44)]), "")
 
 
-def test_what_was_not_run_says_so():
+def test_what_was_not_run_says_so() -> None:
     page = results_page({"suite": {"gripper": [record("p0", 10)]}}, {}, "")
     rows = cells(page, "The test problems of the suite")
     assert [row[3] for row in rows if row[0] == "gripper"] == ["1 / 1 (100 %), 17 not run", "11 / 18 (61 %)", "not run"]
@@ -157,14 +163,14 @@ def test_what_was_not_run_says_so():
     assert "No model was evaluated yet" not in page
 
 
-def test_fresh_problems_have_a_section_for_each_seed():
+def test_fresh_problems_have_a_section_for_each_seed() -> None:
     page = results_page({f"fresh-{seed}": {"grid": [record("p", 1)]} for seed in (7, 8)}, {}, "")
     for seed in (7, 8):
         rows = cells(page, f"Fresh problems: generator seed {seed}")
         assert next(row[3] for row in rows if row[0] == "grid") == "1 / 1 (100 %), 19 not run"
 
 
-def test_architectures_are_compared_with_each_other_and_with_the_paper():
+def test_architectures_are_compared_with_each_other_and_with_the_paper() -> None:
     results = {
         "suite": {"navig-xy": [record("p", 3, "R-GNN", "strict"), record("p", 3, "R-GNN[2]")]},
         "public": {"logistics": [record("p", 50, "R-GNN[0]")]},
@@ -178,7 +184,7 @@ def test_architectures_are_compared_with_each_other_and_with_the_paper():
     assert shown["grid", "R-GNN[1]", "unvisited"] == ("not run", "15 / 20 (75 %)")
 
 
-def test_results_are_read_from_several_folders_and_strange_ones_refused(tmp_path):
+def test_results_are_read_from_several_folders_and_strange_ones_refused(tmp_path: Path) -> None:
     for folder, model in (("ours", "R-GNN[1]"), ("lama", PLANNER)):
         file = tmp_path / folder / "suite" / "grid.jsonl"
         file.parent.mkdir(parents=True)
