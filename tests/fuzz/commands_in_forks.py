@@ -114,7 +114,7 @@ def _be_the_command(arguments: Sequence[str], folder: Path, outputs: Path) -> No
         for number, name in ((0, os.devnull), (1, outputs / "stdout"), (2, outputs / "stderr")):
             os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
         sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8") for number in (1, 2))  # noqa: SIM115
-        isolation.subprocess = FORKS  # type: ignore[attr-defined]
+        vars(isolation)["subprocess"] = FORKS
         sys.argv = ["trifold", *arguments]
         main()
         code = 0

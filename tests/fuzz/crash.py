@@ -153,7 +153,8 @@ class Fork:
 
     def __init__(self, words: Sequence[str], environment: dict[str, str], errors: IO[bytes]) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # until the command can take them
-        self.pid, self.code = os.fork(), None
+        self.code: int | None = None
+        self.pid = os.fork()
         if not self.pid:
             self._run(words, environment, errors)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)

@@ -104,19 +104,18 @@ def damage_bytes(random: Random, content: bytes) -> Damage:
     place = random.randrange(len(content))
     head = random.randrange(min(len(content), 4096))
     block = slice(place, place + random.choice([1, 8, 512, 4096]))
-    return random.choice(
-        [
-            lambda: Damage(flip(content, place, random.randrange(8)), "a bit"),
-            lambda: Damage(flip(content, head, random.randrange(8)), "a bit of the header"),
-            lambda: Damage(flip(flip(content, head, random.randrange(8)), place, random.randrange(8)), "two bits"),
-            lambda: Damage(content[:place], "a cut"),
-            lambda: Damage(content + random.randbytes(random.randrange(1, 100)), "more bytes"),
-            lambda: Damage(content[:place] + content[block.stop :], "a block gone"),
-            lambda: Damage(content[:place] + bytes(len(content[block])) + content[block.stop :], "a block of zeros"),
-            lambda: Damage(random.choice([b"", b"\0" * 100, random.randbytes(1000)]), "garbage"),
-            lambda: Damage(pickle.dumps({"weights": [0.0] * 100}), "a pickle"),
-        ]
-    )()
+    kinds: list[Callable[[], Damage]] = [
+        lambda: Damage(flip(content, place, random.randrange(8)), "a bit"),
+        lambda: Damage(flip(content, head, random.randrange(8)), "a bit of the header"),
+        lambda: Damage(flip(flip(content, head, random.randrange(8)), place, random.randrange(8)), "two bits"),
+        lambda: Damage(content[:place], "a cut"),
+        lambda: Damage(content + random.randbytes(random.randrange(1, 100)), "more bytes"),
+        lambda: Damage(content[:place] + content[block.stop :], "a block gone"),
+        lambda: Damage(content[:place] + bytes(len(content[block])) + content[block.stop :], "a block of zeros"),
+        lambda: Damage(random.choice([b"", b"\0" * 100, random.randbytes(1000)]), "garbage"),
+        lambda: Damage(pickle.dumps({"weights": [0.0] * 100}), "a pickle"),
+    ]
+    return random.choice(kinds)()
 
 
 def flip(content: bytes, place: int, bit: int) -> bytes:

@@ -172,12 +172,12 @@ def find_lie(case: Case, ended: Ended, folder: Path) -> str | None:
             for file in (folder / "plans").glob("*.plan"):
                 plan = [line for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("(")]
     try:
-        texts = [content.decode("utf-8-sig") for content in (case.domain, case.problem)]
+        domain, problem = (content.decode("utf-8-sig") for content in (case.domain, case.problem))
     except UnicodeDecodeError:
         return "a file was believed that is not UTF-8" if plan is not None or (labels or {}).get("labelled") else None
     if labels is not None:
-        return _false_labels(labels, *texts)
-    return None if plan is None else plan_failure(*texts, plan)
+        return _false_labels(labels, domain, problem)
+    return None if plan is None else plan_failure(domain, problem, plan)
 
 
 def _false_labels(summary: dict[str, Any], domain: str, problem: str) -> str | None:

@@ -255,7 +255,8 @@ def change_arity(rng: random.Random, trees: list[Tree], tree: list[Tree]) -> Non
     atoms = [part for part in lists(trees) if len(part) > 1 and all(isinstance(word, str) for word in part)]
     if atoms:
         atom = rng.choice(atoms)
-        rng.choice([lambda: atom.append(atom[-1]), lambda: atom.pop()])()
+        change: Callable[[], object] = rng.choice([lambda: atom.append(atom[-1]), lambda: atom.pop()])
+        change()
 
 
 @of_tree

@@ -19,7 +19,8 @@ Formula = Any  # nested lists of words
 
 def typed(words: list[Any]) -> list[tuple[str, set[str]]]:
     """The names of a typed list, each with its types."""
-    found, names, rest = [], [], iter(words)
+    names: list[str] = []
+    found, rest = [], iter(words)
     for word in rest:
         if word == "-":
             kind = next(rest)

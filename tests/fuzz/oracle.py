@@ -144,8 +144,8 @@ def difference_of_steps(truth: Truth, domain: str, problem: str, most: int) -> s
                     queue.append(other)
                 elif pairs[other] != found[action]:
                     return f"{action} leads to another state from {_text(state)}"
-        for state, other in pairs.items():
-            if state != {tuple(atom[1:-1].split()) for atom in live.atoms(other)}:
+        for state, same in pairs.items():
+            if state != {tuple(atom[1:-1].split()) for atom in live.atoms(same)}:
                 return f"the atoms are others in {_text(state)}"
     finally:
         live.release()

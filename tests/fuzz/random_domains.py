@@ -96,7 +96,7 @@ def judge(domain: str, problem: str) -> Verdict:
             return Verdict(outcome, f"{name}: {error.message}", **about)
         if found:
             return Verdict("wrong", f"{name}: {found}", **about)
-    return Verdict("equal", **about)
+    return Verdict("equal", "", **about)
 
 
 def _check_executor(truth: Truth, domain: str, problem: str) -> str | None:
@@ -166,7 +166,7 @@ def message_class(message: str) -> str:
 def judge_numbers(family: str, seed: int, numbers: Sequence[int], workers: int = 1) -> Iterator[Verdict]:
     """Judge domains in child processes: one that ends its process, or never ends, is named."""
     batches = [numbers[start : start + BATCH] for start in range(0, len(numbers), BATCH)]
-    alone = []
+    alone: list[Any] = []
     jobs = [{"family": family, "seed": seed, "numbers": list(batch)} for batch in batches]
     for result in run_isolated("fuzz.random_domains:judge_job", jobs, workers=workers, limits=LIMITS):
         if result.value and not result.error:

@@ -94,7 +94,7 @@ def run(count: int, seed: int, *, minutes: float = float("inf")) -> tuple[Counte
         for number, outcome, message in result.value["outcomes"]:
             figures.update({"tried": 1, outcome: 1})
             if outcome == "wrong":
-                family = jobs[result.job]["family"]
+                family = str(jobs[result.job]["family"])
                 texts = "\n".join(draw(family, seed, number))
                 findings.append(Finding("unified-planning", outcome, family, [number], message, texts))
         if time.monotonic() > deadline:

@@ -11,7 +11,7 @@ import pytest
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 @pytest.mark.parametrize(("command", "count", "seed"), [("generate", 3, 0), ("label", 1, 2)])
-def test_a_command_that_is_killed_and_run_again_loses_nothing(command, count, seed):
+def test_a_command_that_is_killed_and_run_again_loses_nothing(command: str, count: int, seed: int) -> None:
     script = Path(__file__).with_name("crash.py")
     words = ["--count", str(count), "--seed", str(seed), "--command", command]
     done = subprocess.run([sys.executable, str(script), *words], capture_output=True, text=True, check=False)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -24,13 +26,13 @@ places = st.sampled_from([(field,) for field in FIELDS] + [(field, name) for fie
 
 
 @pytest.fixture(scope="module")
-def workshop(tmp_path_factory):
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRIFOLD_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield Workshop(tmp_path_factory.mktemp("workshop"))
 
 
-def test_damage_is_refused_or_mended(workshop):
+def test_damage_is_refused_or_mended(workshop: Workshop) -> None:
     figures = run(workshop, count=30, seed=0)
     assert sum(row["tried"] for row in figures.values()) == 30
     assert not any(row["traceback"] + row["silent"] for row in figures.values()), figures
@@ -38,7 +40,9 @@ def test_damage_is_refused_or_mended(workshop):
 
 @settings(max_examples=15)
 @given(place=places, value=json_values | st.sampled_from(ODD))
-def test_a_model_with_any_header_is_refused_or_usable(workshop, place, value):
+def test_a_model_with_any_header_is_refused_or_usable(
+    workshop: Workshop, place: tuple[str, str] | tuple[str], value: Any
+) -> None:
     whole = TensorFile.of((workshop.run / "model.safetensors").read_bytes())
     header = copy.deepcopy(whole.header)
     inner = header

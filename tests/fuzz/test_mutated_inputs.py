@@ -6,7 +6,9 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,7 +59,7 @@ def test_a_plan_that_is_none_is_found() -> None:
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.__name__)
-def test_every_mutation_changes_a_text(mutation) -> None:
+def test_every_mutation_changes_a_text(mutation: Callable[..., Any]) -> None:
     texts = [*GRIPPER, domain_text("logistics"), domain_text("rovers")]
     assert any(mutation(random.Random(seed), text) != text for seed in range(3) for text in texts)
 
