@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from trifold.domains import domain_text
-from trifold.domains.suite import draw_splits
+from trifold.domains.suite import Drawn, draw_splits
 from trifold.encoders import Pairs
 from trifold.logic import evaluate, parameters
 from trifold.logic.navig_xy import distance_network, near_goal, robot_near_goal
@@ -23,7 +23,7 @@ BOUND = 16
 """The longest path in the generated test set."""
 
 
-def compiled_model(domain, bound=BOUND):
+def compiled_model(domain: Domain, bound: int = BOUND) -> Model:
     """A model like any other, with compiled weights instead of trained ones."""
     needed = parameters(robot_near_goal(bound))
     config = ModelConfig(t=needed.t, dim=needed.dim, layers=needed.layers)
@@ -33,14 +33,14 @@ def compiled_model(domain, bound=BOUND):
     return Model(config, domain.signature, domain.text, {name: 1 for name, _ in relations}, network)
 
 
-def reachable(problem):
+def reachable(problem: Problem) -> list[State]:
     states = [problem.initial_state]
     for state in states:
         states.extend(successor for _, successor in problem.successors(state) if successor not in states)
     return states
 
 
-def solve_greedily(model, problem):
+def solve_greedily(model: Model, problem: Problem) -> Trajectory:
     """Follow the strictly greedy policy; V of all states is asked for at once, which is quicker than step by step."""
     states = reachable(problem)
     values = dict(zip(states, model.values(states).tolist(), strict=True))
@@ -48,21 +48,21 @@ def solve_greedily(model, problem):
 
 
 @pytest.fixture(scope="module")
-def domain():
+def domain() -> Domain:
     return load_domain(domain_text("navig-xy"))
 
 
 @pytest.fixture(scope="module")
-def drawn():
+def drawn() -> list[Drawn]:
     return draw_splits("navig-xy")["test"]
 
 
-def test_the_compiled_network_is_smaller_than_the_paper_s(domain):
+def test_the_compiled_network_is_smaller_than_the_paper_s(domain: Domain) -> None:
     config = compiled_model(domain).config
     assert (config.label, config.dim, config.layers) == ("R-GNN[1]", 39, 18)
 
 
-def test_it_solves_the_generated_tests_without_training(domain, drawn):
+def test_it_solves_the_generated_tests_without_training(domain: Domain, drawn: list[Drawn]) -> None:
     """The figure's two grids, every tenth grid and a longest path: V is V*, so each step is an optimal one."""
     model = compiled_model(domain)
     moves = []
@@ -74,7 +74,7 @@ def test_it_solves_the_generated_tests_without_training(domain, drawn):
     assert max(moves) == BOUND
 
 
-def test_states_beyond_the_bound_have_the_value_after_it(domain, drawn):
+def test_states_beyond_the_bound_have_the_value_after_it(domain: Domain, drawn: list[Drawn]) -> None:
     problem = load_problem(domain, drawn[1].text)
     states = reachable(problem)
     values = compiled_model(domain, bound=3).values(states)
@@ -82,7 +82,7 @@ def test_states_beyond_the_bound_have_the_value_after_it(domain, drawn):
     torch.testing.assert_close(values, distances.clamp(max=4).float(), rtol=0, atol=1e-3)
 
 
-def test_its_formulas_say_the_distance(domain, drawn):
+def test_its_formulas_say_the_distance(domain: Domain, drawn: list[Drawn]) -> None:
     problem = load_problem(domain, drawn[0].text)
     structures = problem.structures(reachable(problem))
     moves = len(structures) - 1

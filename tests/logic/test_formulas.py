@@ -5,41 +5,42 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from join_strategies import any_joins, holds
 
-from oracles import batches, from_naive, naive_structures
+from join_strategies import any_joins, holds
+from oracles import Naive, batches, from_naive, naive_structures
 from trifold.errors import TrifoldError
-from trifold.logic import Atom, Conjunction, Disjunction, Join, converse, evaluate, parse, subformulas
+from trifold.logic import Atom, Conjunction, Disjunction, Formula, Join, converse, evaluate, parse, subformulas
 
 R, S = Atom("r"), Atom("s")
 
 
 @given(any_joins)
-def test_what_is_printed_is_read_back(formula):
+def test_what_is_printed_is_read_back(formula: Any) -> None:
     assert parse(str(formula)) is formula
-    plain = str(formula).translate(str.maketrans({"∧": "&", "∨": "|", "¬": "~", "∃": "exists "}))
+    plain = str(formula).translate({ord("∧"): "&", ord("∨"): "|", ord("¬"): "~", ord("∃"): "exists "})
     assert parse(plain) is formula
 
 
 @given(any_joins)
-def test_three_variables_are_enough_to_print_any_join(formula):
+def test_three_variables_are_enough_to_print_any_join(formula: Any) -> None:
     names = set("".join(c if c.isalnum() or c in "@-" else " " for c in str(formula)).split())
     assert names <= {"x", "y", "z", "edge", "goal@goal"}
 
 
 @settings(max_examples=50)
 @given(any_joins, batches)
-def test_a_denotation_holds_the_pairs_of_which_the_formula_is_true(formula, naive):
+def test_a_denotation_holds_the_pairs_of_which_the_formula_is_true(formula: Any, naive: list[Naive]) -> None:
     for structure, denotation in zip(naive, evaluate(formula, from_naive(naive)), strict=True):
         pairs = itertools.product(range(structure[0]), repeat=2)
         assert denotation == {(u, v) for u, v in pairs if holds(formula, structure, u, v)}
 
 
 @given(any_joins, naive_structures())
-def test_the_converse_holds_of_the_pairs_turned_round(formula, naive):
+def test_the_converse_holds_of_the_pairs_turned_round(formula: Any, naive: Naive) -> None:
     structures = from_naive([naive])
     ((there,), (back,)) = evaluate(formula, structures), evaluate(converse(formula), structures)
     assert back == {(v, u) for u, v in there}
@@ -47,13 +48,13 @@ def test_the_converse_holds_of_the_pairs_turned_round(formula, naive):
 
 
 @given(any_joins)
-def test_formulas_that_look_alike_are_one_object(formula):
+def test_formulas_that_look_alike_are_one_object(formula: Any) -> None:
     assert copy.deepcopy(formula) is formula
     assert pickle.loads(pickle.dumps(formula)) is formula
 
 
-def test_a_formula_costs_as_much_as_its_distinct_parts():
-    formula = R
+def test_a_formula_costs_as_much_as_its_distinct_parts() -> None:
+    formula: Formula = R
     for _ in range(100):  # as a tree it has 2^100 leaves
         formula = Join(formula, converse(formula))
     assert len(subformulas([formula])) == 201  # two of each level, and the last
@@ -75,7 +76,7 @@ def test_a_formula_costs_as_much_as_its_distinct_parts():
         ("succ-x(x,y) | at@goal(y,x)", Atom("succ-x") | Atom("at@goal", "yx")),
     ],
 )
-def test_a_text_means_its_formula(text, formula):
+def test_a_text_means_its_formula(text: str, formula: Conjunction | Disjunction | Join) -> None:
     assert parse(text) is formula
 
 
@@ -97,12 +98,12 @@ def test_a_text_means_its_formula(text, formula):
         ("∃x[r(x,y) ∧ s(y,x)]", "binds a variable that is free"),
     ],
 )
-def test_what_is_no_join_is_refused(text, reason):
+def test_what_is_no_join_is_refused(text: str, reason: str) -> None:
     with pytest.raises(TrifoldError, match=reason):
         parse(text)
 
 
-def test_operators_refuse_what_j3_lacks():
+def test_operators_refuse_what_j3_lacks() -> None:
     with pytest.raises(TrifoldError, match=r"negated atoms only.*r\(x,y\) ∧ s\(x,y\)"):
         ~(R & S)
     with pytest.raises(ValueError, match="at least two operands"):
@@ -110,6 +111,6 @@ def test_operators_refuse_what_j3_lacks():
 
 
 @pytest.mark.parametrize("name", ["red", "triple", "nothing"])
-def test_only_binary_relations_of_the_structure_are_evaluated(name):
+def test_only_binary_relations_of_the_structure_are_evaluated(name: str) -> None:
     with pytest.raises(TrifoldError, match=f"no binary relation {name}"):
         evaluate(Atom(name), from_naive([(2, set())]))
