@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import warnings
+from pathlib import Path
 
 import pytest
 import torch
@@ -26,31 +27,31 @@ TERNARY = """(define (domain post) (:requirements :strips)
 
 
 @pytest.fixture(scope="module")
-def space():
+def space() -> StateSpace:
     return expand(domain_text("gripper"), DOMAINS["gripper"].problem(random.Random(0), 2), 1000)
 
 
-def fresh(name, space):
+def fresh(name: str, space: StateSpace) -> tuple[Model, Dataset]:
     config = ModelConfig(encoder=name, dim=8, layers=2)
     data = Dataset.build([space], config.build_encoder(), dead_end_target=None)
     return Model.fresh(config, space.table.signature, domain_text("gripper"), data.atom_counts, 0), data
 
 
-def test_one_name_is_one_architecture():
+def test_one_name_is_one_architecture() -> None:
     assert {name: ModelConfig(encoder=name).label for name in ENCODERS} == LABELS
     networks = {name: type(ModelConfig(encoder=name).build_network([])) for name in ENCODERS}
     assert networks == dict.fromkeys(LABELS, RGNN) | {"marks": EdgeTransformer}
 
 
 @pytest.mark.parametrize("name", LABELS)
-def test_configs_survive_json_and_missing_fields_take_their_default(name):
+def test_configs_survive_json_and_missing_fields_take_their_default(name: str) -> None:
     config = ModelConfig(encoder=name, dim=16, layers=3)
     assert ModelConfig.from_json(json.loads(json.dumps(config.to_json()))) == config
     assert ModelConfig.from_json({"encoder": name}) == ModelConfig(encoder=name)
     assert ModelConfig.from_json({}) == ModelConfig()
 
 
-def test_heads_must_share_the_dimensions_evenly():
+def test_heads_must_share_the_dimensions_evenly() -> None:
     with pytest.raises(TrifoldError, match="8 heads, which cannot share 12"):
         ModelConfig(encoder="marks", dim=12)
     assert ModelConfig(encoder="oblivious", dim=12).dim == 12
@@ -66,7 +67,7 @@ def test_recipes_have_the_sizes_of_the_paper():
 
 
 @pytest.mark.parametrize("name", LABELS)
-def test_a_saved_model_is_the_same_model(name, space, tmp_path):
+def test_a_saved_model_is_the_same_model(name: str, space: StateSpace, tmp_path: Path) -> None:
     model, _ = fresh(name, space)
     model.save(tmp_path / "m.safetensors")
     again = Model.load(tmp_path / "m.safetensors")
@@ -81,7 +82,9 @@ def test_a_saved_model_is_the_same_model(name, space, tmp_path):
 
 
 @pytest.mark.parametrize("name", LABELS)
-def test_batches_encoded_ahead_and_batches_encoded_when_taken_give_the_same_values(name, space):
+def test_batches_encoded_ahead_and_batches_encoded_when_taken_give_the_same_values(
+    name: str, space: StateSpace
+) -> None:
     model, resident = fresh(name, space)
     late = Dataset.build([space], model.encoder, dead_end_target=None, max_gib=1e-6)
     assert resident.encoder is None and late.encoder is not None and late.atom_counts == resident.atom_counts
@@ -90,7 +93,7 @@ def test_batches_encoded_ahead_and_batches_encoded_when_taken_give_the_same_valu
 
 
 @pytest.mark.parametrize("name", ["oblivious", "marks"])
-def test_a_mark_that_was_never_trained_is_named(name, space):
+def test_a_mark_that_was_never_trained_is_named(name: str, space: StateSpace) -> None:
     model, _ = fresh(name, space)
     del model.training_atoms["at-robby@mark"]
     problem = load_problem(model.domain, DOMAINS["gripper"].problem(random.Random(1), 3))
@@ -101,7 +104,9 @@ def test_a_mark_that_was_never_trained_is_named(name, space):
 
 
 @pytest.mark.parametrize("name", ["oblivious", "marks"])
-def test_domains_with_ternary_predicates_are_refused_when_a_model_is_built(name, space, tmp_path):
+def test_domains_with_ternary_predicates_are_refused_when_a_model_is_built(
+    name: str, space: StateSpace, tmp_path: Path
+) -> None:
     signature = load_domain(TERNARY).signature
     with pytest.raises(TrifoldError, match=rf"{LABELS[name]} reads .* this domain has stamped/3\n"):
         Model.fresh(ModelConfig(encoder=name, dim=8), signature, TERNARY, {}, 0)

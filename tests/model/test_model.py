@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from pathlib import Path
 
 import pytest
 import torch
@@ -12,15 +13,15 @@ from safetensors.torch import save_file
 from trifold.domains import DOMAINS, domain_text
 from trifold.errors import TrifoldError
 from trifold.model import Model, ModelConfig, UntrainedRelation, checkpoint
-from trifold.pddl import load_domain, load_problem
+from trifold.pddl import Problem, State, load_domain, load_problem
 
 
-def gripper(balls: int):
+def gripper(balls: int) -> Problem:
     domain = load_domain(domain_text("gripper"))
     return load_problem(domain, DOMAINS["gripper"].problem(random.Random(balls), balls))
 
 
-def some_states(problem, count: int):
+def some_states(problem: Problem, count: int) -> list[State]:
     states = [problem.initial_state]
     for state in states:
         states.extend(s for _, s in problem.successors(state) if s not in states)
@@ -29,7 +30,7 @@ def some_states(problem, count: int):
     return states[:count]
 
 
-def fresh(problem, config: ModelConfig, seed: int = 0) -> Model:
+def fresh(problem: Problem, config: ModelConfig, seed: int = 0) -> Model:
     structures = problem.structures(some_states(problem, 12))
     counts = config.build_encoder()(structures).atom_counts.sum(1).tolist()
     names = config.build_encoder().signature(structures.signature).names
@@ -39,16 +40,16 @@ def fresh(problem, config: ModelConfig, seed: int = 0) -> Model:
 
 
 @pytest.fixture
-def problem():
+def problem() -> Problem:
     return gripper(3)
 
 
 @pytest.fixture(params=[{"encoder": "plain"}, {"t": 0}, {"t": 1}, {"t": math.inf}], ids=str)
-def model(request, problem):
+def model(request: pytest.FixtureRequest, problem: Problem) -> Model:
     return fresh(problem, ModelConfig(dim=4, layers=2, **request.param))
 
 
-def test_a_saved_model_is_the_same_model(model, problem, tmp_path):
+def test_a_saved_model_is_the_same_model(model: Model, problem: Problem, tmp_path: Path) -> None:
     model.provenance = {"seed": 3}
     model.save(tmp_path / "m.safetensors")
     loaded = Model.load(tmp_path / "m.safetensors")
@@ -60,7 +61,7 @@ def test_a_saved_model_is_the_same_model(model, problem, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["m.safetensors"]
 
 
-def test_values_do_not_depend_on_chunks_or_company(model, problem):
+def test_values_do_not_depend_on_chunks_or_company(model: Model, problem: Problem) -> None:
     other = gripper(2)
     states = [*some_states(problem, 6), *some_states(other, 3), *some_states(problem, 2)]
     whole = model.values(states)
@@ -69,12 +70,12 @@ def test_values_do_not_depend_on_chunks_or_company(model, problem):
     assert model.values([]).shape == (0,)
 
 
-def test_only_relations_of_the_training_data_get_weights(model):
+def test_only_relations_of_the_training_data_get_weights(model: Model) -> None:
     trained = {name for name, _ in model.network.embed.relations}
     assert "at" in trained and "at@goal-not" not in trained and "@readout" not in trained
 
 
-def test_weights_depend_on_the_seed_alone(problem):
+def test_weights_depend_on_the_seed_alone(problem: Problem) -> None:
     torch.manual_seed(1)
     first = fresh(problem, ModelConfig(dim=4, layers=1), seed=5).network.state_dict()
     torch.manual_seed(2)
@@ -83,7 +84,7 @@ def test_weights_depend_on_the_seed_alone(problem):
     assert not all(torch.equal(first[name], other[name]) for name in first)
 
 
-def test_a_relation_that_was_never_trained_is_named(model, problem):
+def test_a_relation_that_was_never_trained_is_named(model: Model, problem: Problem) -> None:
     del model.training_atoms["carry"]
     assert model.check(problem) == []
     carrying = next(s for s in some_states(problem, 12) if any("carry" in atom for atom in problem.atoms(s)))
@@ -95,7 +96,7 @@ def test_a_relation_that_was_never_trained_is_named(model, problem):
         model.values([carrying])
 
 
-def test_a_model_of_another_domain_says_which_relations_differ(model):
+def test_a_model_of_another_domain_says_which_relations_differ(model: Model) -> None:
     domain = load_domain(domain_text("blocks-s"))
     blocks = load_problem(domain, DOMAINS["blocks-s"].problem(random.Random(0), 3))
     with pytest.raises(
@@ -107,7 +108,7 @@ def test_a_model_of_another_domain_says_which_relations_differ(model):
 
 
 @pytest.mark.parametrize("damage", ["cut", "garbage", "empty", "missing", "pickle"])
-def test_a_damaged_file_is_an_error_that_says_so(model, tmp_path, damage):
+def test_a_damaged_file_is_an_error_that_says_so(model: Model, tmp_path: Path, damage: str) -> None:
     path = tmp_path / "m.safetensors"
     model.save(path)
     content = path.read_bytes()
@@ -122,7 +123,7 @@ def test_a_damaged_file_is_an_error_that_says_so(model, tmp_path, damage):
     assert str(path) in str(caught.value)
 
 
-def test_weights_that_do_not_fit_the_header_are_refused(model, tmp_path):
+def test_weights_that_do_not_fit_the_header_are_refused(model: Model, tmp_path: Path) -> None:
     path = tmp_path / "m.safetensors"
     model.save(path)
     tensors, header = checkpoint.read(path, "model")
@@ -132,7 +133,7 @@ def test_weights_that_do_not_fit_the_header_are_refused(model, tmp_path):
         Model.load(path)
 
 
-def test_a_header_that_lacks_something_is_refused(model, tmp_path):
+def test_a_header_that_lacks_something_is_refused(model: Model, tmp_path: Path) -> None:
     model.save(tmp_path / "m.safetensors")
     tensors, header = checkpoint.read(tmp_path / "m.safetensors", "model")
     for name in ("config", "signature", "domain", "training_atoms"):
@@ -141,7 +142,7 @@ def test_a_header_that_lacks_something_is_refused(model, tmp_path):
             Model.load(tmp_path / "cut")
 
 
-def test_foreign_newer_and_other_files_are_refused(model, tmp_path):
+def test_foreign_newer_and_other_files_are_refused(model: Model, tmp_path: Path) -> None:
     path = tmp_path / "m.safetensors"
     save_file({"x": torch.zeros(1)}, path)
     with pytest.raises(TrifoldError, match="not a model file of trifold"):
@@ -154,7 +155,7 @@ def test_foreign_newer_and_other_files_are_refused(model, tmp_path):
         Model.load(path)
 
 
-def test_configs_survive_json():
+def test_configs_survive_json() -> None:
     for config in (ModelConfig(), ModelConfig(t=math.inf), ModelConfig(encoder="plain", dim=3, layers=0)):
         assert ModelConfig.from_json(config.to_json()) == config
     with pytest.raises(TrifoldError, match="does not know: heads"):

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def box(example_folder, tmp_path, monkeypatch):
+def box(example_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of shipped models with one of them, and another working folder."""
     (tmp_path / "box").mkdir()
     shutil.copy(example_folder / "model.safetensors", tmp_path / "box" / "gripper.safetensors")
@@ -32,7 +32,7 @@ def box(example_folder, tmp_path, monkeypatch):
     return tmp_path / "box"
 
 
-def test_a_name_means_the_shipped_model_unless_there_is_such_a_file(box, tmp_path):
+def test_a_name_means_the_shipped_model_unless_there_is_such_a_file(box: Path, tmp_path: Path) -> None:
     assert shipped.shipped_models() == {"gripper": box / "gripper.safetensors"}
     assert shipped.find_model("gripper") == box / "gripper.safetensors"
     (tmp_path / "gripper").mkdir()
@@ -43,11 +43,11 @@ def test_a_name_means_the_shipped_model_unless_there_is_such_a_file(box, tmp_pat
 
 
 @pytest.mark.parametrize("path", ["./gripper", "models/gripper", "gripper.safetensors"])
-def test_what_is_no_bare_word_is_a_path(box, path):
+def test_what_is_no_bare_word_is_a_path(box: Path, path: str) -> None:
     assert shipped.find_model(path) == Path(path)
 
 
-def test_a_wrong_name_tells_the_right_ones(box):
+def test_a_wrong_name_tells_the_right_ones(box: Path) -> None:
     for find in (shipped.find_model, trifold.pretrained):
         with pytest.raises(TrifoldError, match=r"griper\n  try: one of gripper"):
             find("griper")
@@ -56,11 +56,11 @@ def test_a_wrong_name_tells_the_right_ones(box):
         shipped.find_model("gripper")
 
 
-def test_a_shipped_model_loads_by_name(box):
+def test_a_shipped_model_loads_by_name(box: Path) -> None:
     assert trifold.pretrained("gripper").name == "R-GNN[1]"
 
 
-def test_half_precision_halves_the_file_and_loads_as_full(example_folder, tmp_path):
+def test_half_precision_halves_the_file_and_loads_as_full(example_folder: Path, tmp_path: Path) -> None:
     model = Model.load(example_folder / "model.safetensors")
     model.save(tmp_path / "half.safetensors", torch.float16)
     half = Model.load(tmp_path / "half.safetensors")
@@ -75,16 +75,17 @@ def test_half_precision_halves_the_file_and_loads_as_full(example_folder, tmp_pa
     )
 
 
-def test_a_trained_model_knows_its_origin(example_folder):
+def test_a_trained_model_knows_its_origin(example_folder: Path) -> None:
     origin = Origin.of(Model.load(example_folder / "model.safetensors").provenance)
     assert None not in vars(origin).values()
     assert (origin.seed, origin.seeds) == (0, 1)
+    assert origin.steps and origin.seconds and origin.data and origin.versions
     assert 0 < origin.steps <= 200 and origin.seconds > 0 and len(origin.data) == 64
     assert "torch" in origin.versions
     assert set(vars(Origin.of({})).values()) == {None}
 
 
-def test_model_files_are_package_data():
+def test_model_files_are_package_data() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
     (pattern,) = settings["package-data"]["trifold.model"]
     file = (shipped.FOLDER / "logistics.safetensors").relative_to(ROOT / "src" / "trifold" / "model")
@@ -92,7 +93,7 @@ def test_model_files_are_package_data():
 
 
 @pytest.mark.parametrize("name", shipped.shipped_models())
-def test_every_shipped_model_has_its_whole_provenance(name):
+def test_every_shipped_model_has_its_whole_provenance(name: str) -> None:
     model = trifold.pretrained(name)
     assert None not in vars(Origin.of(model.provenance)).values()
     assert model.provenance["storage"]["half_precision"]["decisions"] > 0
@@ -100,8 +101,8 @@ def test_every_shipped_model_has_its_whole_provenance(name):
 
 
 @pytest.mark.parametrize("name", shipped.shipped_models())
-def test_every_shipped_model_has_a_checksum_and_knows_its_former_one(name):
+def test_every_shipped_model_has_a_checksum_and_knows_its_former_one(name: str) -> None:
     file = shipped.shipped_models()[name]
     with open_tensors(file) as opened:
         assert opened.sealed and opened.header["format"] == 2
-    assert len(shipped.formerly(file)) == 64
+    assert len(shipped.formerly(file) or "") == 64

@@ -18,11 +18,11 @@ STAR = (5, {("edge", (0, o)) for o in range(5)})
 
 @pytest.mark.parametrize("hoist", [0, float("inf")])
 @pytest.mark.parametrize("encoder", ["plain", "pairs", "oblivious"])
-def test_values_by_kernels_are_the_networks(encoder, hoist, monkeypatch):
+def test_values_by_kernels_are_the_networks(encoder: str, hoist: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also of a structure without objects, and of none at all."""
     monkeypatch.setattr("trifold.nn.layout.HOIST", hoist)
     config = ModelConfig(encoder=encoder, dim=16, layers=2)
-    naive = [STAR, (2, {("edge", (1, 0)), ("red", (1,))}), (0, set())]
+    naive: list[Naive] = [STAR, (2, {("edge", (1, 0)), ("red", (1,))}), (0, set())]
     structures = config.build_encoder()(from_naive(naive, Signature.of([("edge", 2), ("red", 1)]))).to(DEVICE)
     torch.manual_seed(0)
     network = ValueNetwork(list(structures.signature), config).to(DEVICE)
