@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles import SIGNATURE, batches, from_naive, random_structures
+from oracles import SIGNATURE, Naive, batches, from_naive, random_structures
 from trifold.encoders import Compositions, Oblivious, Pairs, Plain
 from trifold.nn import RGNN, cpu, merging
 from trifold.nn.cpu import embed_on_cpu
 from trifold.structures import READOUT, Signature, Structures
 from trifold.wl import refine
 
-ENCODERS = {"plain": Plain(), "t=0": Pairs(0), "t=1": Pairs(1), "t=∞": Pairs(math.inf), "R-GNN₂": Compositions()}
+ENCODERS: dict[str, Any] = {
+    "plain": Plain(),
+    "t=0": Pairs(0),
+    "t=1": Pairs(1),
+    "t=∞": Pairs(math.inf),
+    "R-GNN₂": Compositions(),
+}
 
-SHAPES = {
+SHAPES: dict[str, list[Naive]] = {
     "no atoms": [(2, set())],
     "one atom of one object": [(1, {("red", (0,))})],
     "twice in an atom": [(3, {("triple", (1, 1, 0)), ("edge", (2, 2)), ("edge", (0, 0))})],
@@ -30,7 +37,7 @@ SHAPES = {
 
 
 @pytest.fixture(params=[True, False], ids=["merged", "whole"], autouse=True)
-def merges(request, monkeypatch):
+def merges(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Small structures are merged, too, or none are."""
     monkeypatch.setattr(merging, "SMALL", 0 if request.param else math.inf)
     return request.param
@@ -47,7 +54,7 @@ def assert_same(structures: Structures, layers: int, dim: int = 5, sharpness: fl
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", ENCODERS)
-def test_embeddings_of_every_shape(name, shape, monkeypatch):
+def test_embeddings_of_every_shape(name: str, shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     structures = ENCODERS[name](from_naive(SHAPES[shape]))
     assert_same(structures, layers=4)
     monkeypatch.setattr(cpu, "TILE", 64)
@@ -58,17 +65,17 @@ def test_embeddings_of_every_shape(name, shape, monkeypatch):
 @pytest.mark.parametrize("name", ENCODERS)
 @settings(max_examples=15)
 @given(naive=batches, layers=st.integers(0, 4), sharpness=st.sampled_from([12.0, 3.0]))
-def test_embeddings_of_any_structures(name, naive, layers, sharpness):
+def test_embeddings_of_any_structures(name: str, naive: list[Naive], layers: int, sharpness: float) -> None:
     assert_same(ENCODERS[name](from_naive(naive)), layers, sharpness=sharpness)
 
 
-def test_initial_embeddings_tell_elements_apart():
+def test_initial_embeddings_tell_elements_apart() -> None:
     signature = Signature.of([("edge", 2), ("red", 1)])
-    naive = [(3, {("edge", (0, 1)), ("red", (2,))}), (2, {("red", (0,))}), (2, set())]
+    naive: list[Naive] = [(3, {("edge", (0, 1)), ("red", (2,))}), (2, {("red", (0,))}), (2, set())]
     assert_same(Oblivious()(from_naive(naive, signature)), layers=3)
 
 
-def test_no_structures_and_no_relations_have_embeddings():
+def test_no_structures_and_no_relations_have_embeddings() -> None:
     structures = Plain()(from_naive([(2, set())]))
     assert embed_on_cpu(RGNN([], 4, 2), structures.disjoint_union()).shape == (2, 4)
     nothing = structures.take(torch.empty(0, dtype=torch.int64))
@@ -76,7 +83,7 @@ def test_no_structures_and_no_relations_have_embeddings():
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3, 30])
-def test_classes_are_those_of_colour_refinement(layers, merges):
+def test_classes_are_those_of_colour_refinement(layers: int, merges: bool) -> None:
     structures = Pairs(1)(from_naive(SHAPES["copies"] * 3))
     union = structures.disjoint_union()
     senders = [relation for relation in structures.signature if relation.sends]
@@ -96,7 +103,7 @@ def test_classes_are_those_of_colour_refinement(layers, merges):
     torch.testing.assert_close(received[merged.classes], torch.bincount(rows, minlength=union.elements).double())
 
 
-def test_where_little_would_merge_nothing_does():
+def test_where_little_would_merge_nothing_does() -> None:
     structures = Plain()(from_naive(SHAPES["a long path"]))
     union = structures.disjoint_union()
     merged = merging.merge([SIGNATURE["edge"]], [], union, 30)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -26,7 +27,7 @@ CONFIGS = [
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.label)
-def test_encoders_and_networks_agree_with_the_cpu(config):
+def test_encoders_and_networks_agree_with_the_cpu(config: Any) -> None:
     encoder, config = config.build_encoder(), replace(config, dim=8, layers=4)
     arity = 2 if config.encoder in ("oblivious", "marks") else 3  # the most that they take
     signature = Signature.of(relation for relation in SIGNATURE if relation.arity <= arity)
@@ -36,15 +37,15 @@ def test_encoders_and_networks_agree_with_the_cpu(config):
     relations = [relation for relation in here.signature if relation.name != READOUT]
     network = ValueNetwork.seeded(relations, config, 0).double()
     value = network(here)
-    expected = torch.autograd.grad(value.sum(), network.parameters())
+    expected = torch.autograd.grad(value.sum(), list(network.parameters()))
     network = network.to("cuda")
     found = network(there.take(torch.arange(6)))
     torch.testing.assert_close(found.cpu(), value)
-    for left, right in zip(torch.autograd.grad(found.sum(), network.parameters()), expected, strict=True):
+    for left, right in zip(torch.autograd.grad(found.sum(), list(network.parameters())), expected, strict=True):
         torch.testing.assert_close(left.cpu(), right)
 
 
-def test_data_sets_and_models_agree_with_the_cpu():
+def test_data_sets_and_models_agree_with_the_cpu() -> None:
     domain, text = domain_text("gripper"), DOMAINS["gripper"].problem(random.Random(0), 3)
     space = expand(domain, text, 1000)
     config = ModelConfig(dim=8, layers=4)

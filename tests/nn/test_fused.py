@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 import torch
 
-from oracles import from_naive, random_structures
-from trifold.encoders import Pairs, Plain
+from oracles import Naive, from_naive, random_structures
+from trifold.encoders import Encoder, Pairs, Plain
 from trifold.nn import RGNN
 from trifold.nn.fused import FusedRGNN
 from trifold.nn.layout import Batcher, Capacity, Layout
-from trifold.structures import READOUT, Relation
+from trifold.structures import READOUT, Relation, Structures
 
 pytest.importorskip("triton")
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's, of lanes that are masked out
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
-CASES = {
+CASES: dict[str, tuple[Any, list[Naive]]] = {
     "no atoms": (Plain(), [(2, set())]),
     "one atom of one object": (Pairs(1), [(1, {("red", (0,))})]),
     "a ternary relation over pairs": (Pairs(0), [(3, {("triple", (0, 1, 2)), ("edge", (2, 2))}), (2, {("red", (1,))})]),
@@ -38,20 +39,20 @@ MODES = [("float32", True), ("mixed", False), ("mixed", True)]
 
 
 @pytest.fixture(autouse=True)
-def few_parts(monkeypatch):
+def few_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The interpreter takes as long for an empty part as for a full one."""
     monkeypatch.setattr("trifold.nn.fused.PARTS", 2)
 
 
-def tensors(layout):
+def tensors(layout: Layout) -> list[torch.Tensor]:
     return [value for value in vars(layout).values() if isinstance(value, torch.Tensor)]
 
 
-def senders(structures):
+def senders(structures: Structures) -> list[Relation]:
     return [relation for relation in structures.signature if relation.name != READOUT]
 
 
-def gradients(values, weights, parameters):
+def gradients(values: torch.Tensor, weights: torch.Tensor, parameters: list[torch.nn.Parameter]) -> list[torch.Tensor]:
     found = torch.autograd.grad((values * weights).sum(), parameters, allow_unused=True)
     return [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, found, strict=True)]
 
@@ -65,8 +66,8 @@ def gradients(values, weights, parameters):
     ],
 )
 def test_outputs_and_gradients_equal_the_reference_in_double_precision(
-    case, precision, hoisted, spare, sharpness, monkeypatch
-):
+    case: str, precision: str, hoisted: bool, spare: int, sharpness: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also where the first layer of triangles is done once per element, and where tiles are spare."""
     monkeypatch.setattr("trifold.nn.layout.HOIST", 0 if hoisted else float("inf"))
     bound = {"float32": 1e-5, "mixed": 1e-2}[precision]
@@ -94,7 +95,7 @@ def test_outputs_and_gradients_equal_the_reference_in_double_precision(
     assert error <= bound * size
 
 
-def test_initial_embeddings_enter_and_have_gradients():
+def test_initial_embeddings_enter_and_have_gradients() -> None:
     structures = Plain()(from_naive([(3, {("edge", (0, 1))})])).to(DEVICE)
     union = structures.disjoint_union()
     relations = senders(structures)
@@ -112,7 +113,9 @@ def test_initial_embeddings_enter_and_have_gradients():
 
 @pytest.mark.parametrize("hoist", [0, float("inf")])
 @pytest.mark.parametrize("encoder", [Plain(), Pairs(0), Pairs(1)], ids=lambda encoder: encoder.label)
-def test_batches_of_fixed_size_hold_what_batches_hold(encoder, hoist, monkeypatch):
+def test_batches_of_fixed_size_hold_what_batches_hold(
+    encoder: Encoder, hoist: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("trifold.nn.layout.HOIST", hoist)
     structures = encoder(from_naive(random_structures(9, objects=6, atoms=5, seed=2))).to(DEVICE)
     relations = senders(structures)
@@ -140,7 +143,7 @@ def test_batches_of_fixed_size_hold_what_batches_hold(encoder, hoist, monkeypatc
         assert (layout.counts[:-1] <= torch.tensor(capacity.atoms, device=DEVICE)).all()
 
 
-def test_what_does_not_fit_is_refused():
+def test_what_does_not_fit_is_refused() -> None:
     structures = Plain()(from_naive([(3, {("edge", (0, 1))})]))
     union, relations = structures.disjoint_union(), senders(structures)
     with pytest.raises(ValueError, match="exceeds"):
@@ -151,7 +154,7 @@ def test_what_does_not_fit_is_refused():
 
 @pytest.mark.parametrize("precision", ["mixed", "split"])
 @pytest.mark.parametrize("hoist", [0, float("inf")])
-def test_what_float16_cannot_hold_stays_finite(hoist, precision, monkeypatch):
+def test_what_float16_cannot_hold_stays_finite(hoist: float, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights that blow embeddings up: float32 holds them, and so must float16, outputs and gradients."""
     monkeypatch.setattr("trifold.nn.layout.HOIST", hoist)
     structures = Pairs(1)(from_naive([(4, {("edge", (0, o)) for o in range(4)})])).to(DEVICE)

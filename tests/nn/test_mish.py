@@ -10,7 +10,7 @@ from trifold.nn.mish import SMALL, _Mish, mish
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_equals_torch_in_value_and_gradient(dtype):
+def test_equals_torch_in_value_and_gradient(dtype: torch.dtype) -> None:
     x = torch.cat(
         [torch.linspace(-90, 90, SMALL, dtype=dtype), torch.tensor([0.0, -1e4, 1e4, 1e30, -1e30], dtype=dtype)]
     )
@@ -22,7 +22,7 @@ def test_equals_torch_in_value_and_gradient(dtype):
     torch.testing.assert_close(ours.grad, theirs.grad, rtol=precision, atol=precision)
 
 
-def test_passes_gradcheck():
+def test_passes_gradcheck() -> None:
     x = torch.linspace(-25, 25, 60, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(_Mish.apply, x)
     assert torch.equal(mish(x), functional.mish(x)), "few elements are torch's"

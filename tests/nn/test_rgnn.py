@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles import SIGNATURE, batches, from_naive, naive_pairs, naive_rgnn, naive_structures
-from trifold.encoders import Pairs, Plain
+from oracles import SIGNATURE, Naive, batches, from_naive, naive_pairs, naive_rgnn, naive_structures
+from trifold.encoders import Encoder, Pairs, Plain
 from trifold.model import ModelConfig, ValueNetwork
 from trifold.nn import Incidence, smooth_max
 from trifold.structures import READOUT, concatenate
 
-ENCODERS = {"plain": Plain(), "t=0": Pairs(0), "t=1": Pairs(1), "t=2": Pairs(2), "t=∞": Pairs(math.inf)}
+ENCODERS: dict[str, Any] = {"plain": Plain(), "t=0": Pairs(0), "t=1": Pairs(1), "t=2": Pairs(2), "t=∞": Pairs(math.inf)}
 
 
-def network_for(encoder, seed=0, dim=6, layers=3, sharpness=12.0):
+def network_for(
+    encoder: Encoder, seed: int = 0, dim: Any = 6, layers: int = 3, sharpness: float = 12.0
+) -> ValueNetwork:
     relations = [relation for relation in encoder.signature(SIGNATURE) if relation.name != READOUT]
     return ValueNetwork.seeded(relations, ModelConfig(dim=dim, layers=layers, sharpness=sharpness), seed).double()
 
 
-def gradients(loss, network):
+def gradients(loss: torch.Tensor, network: ValueNetwork) -> list[torch.Tensor]:
     parameters = list(network.parameters())
     found = torch.autograd.grad(loss, parameters, allow_unused=True)
     return [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, found, strict=True)]
@@ -33,7 +36,7 @@ def gradients(loss, network):
 @pytest.mark.parametrize("name", ENCODERS)
 @settings(max_examples=15)
 @given(naive=batches, sharpness=st.sampled_from([12.0, 3.0]))
-def test_equals_the_naive_algorithm_over_all_pairs(name, naive, sharpness):
+def test_equals_the_naive_algorithm_over_all_pairs(name: str, naive: list[Naive], sharpness: float) -> None:
     """The oracle embeds every pair of O², the network only the live ones: the same values and gradients."""
     encoder = ENCODERS[name]
     network = network_for(encoder, sharpness=sharpness)
@@ -44,7 +47,8 @@ def test_equals_the_naive_algorithm_over_all_pairs(name, naive, sharpness):
     expected_values = []
     for n, atoms in naive:
         if encoder == Plain():
-            elements, encoded = list(range(n)), atoms | {(READOUT, (o,)) for o in range(n)}
+            elements: list[Any] = list(range(n))
+            encoded = atoms | {(READOUT, (o,)) for o in range(n)}
         else:
             elements, encoded = list(itertools.product(range(n), repeat=2)), naive_pairs((n, atoms), encoder.t)
         expected_values.append(naive_rgnn(network, elements, encoded)[1])
@@ -56,7 +60,7 @@ def test_equals_the_naive_algorithm_over_all_pairs(name, naive, sharpness):
 
 @pytest.mark.parametrize("name", ENCODERS)
 @given(naive=naive_structures(), data=st.data())
-def test_renaming_objects_changes_no_value(name, naive, data):
+def test_renaming_objects_changes_no_value(name: str, naive: Naive, data: st.DataObject) -> None:
     n, atoms = naive
     names = data.draw(st.permutations(range(n)))
     renamed = (n, {(relation, tuple(names[o] for o in args)) for relation, args in atoms})
@@ -67,7 +71,7 @@ def test_renaming_objects_changes_no_value(name, naive, data):
 
 @pytest.mark.parametrize("name", ENCODERS)
 @given(naive=batches)
-def test_a_batch_gives_what_its_members_give_alone(name, naive):
+def test_a_batch_gives_what_its_members_give_alone(name: str, naive: list[Naive]) -> None:
     encoder = ENCODERS[name]
     network = network_for(encoder)
     together = network(encoder(from_naive(naive)))
@@ -77,21 +81,21 @@ def test_a_batch_gives_what_its_members_give_alone(name, naive):
     torch.testing.assert_close(network(joined), together, rtol=1e-10, atol=1e-10)
 
 
-def test_atoms_of_unknown_relations_send_nothing():
+def test_atoms_of_unknown_relations_send_nothing() -> None:
     structures = Plain()(from_naive([(3, {("edge", (0, 1)), ("red", (2,))})]))
     without = Plain()(from_naive([(3, {("edge", (0, 1))})]))
     network = ValueNetwork.seeded([SIGNATURE["edge"]], ModelConfig(dim=4, layers=2), 0)
     assert torch.equal(network(structures), network(without))
 
 
-def test_a_state_without_atoms_has_a_value():
+def test_a_state_without_atoms_has_a_value() -> None:
     assert network_for(Plain())(Plain()(from_naive([(2, set())]))).isfinite().all()
     nothing = ValueNetwork.seeded([], ModelConfig(dim=4, layers=2), 0)
     assert nothing(Plain()(from_naive([(2, set())]))).isfinite().all()
 
 
 @given(st.integers(0, 30), st.integers(1, 12), st.integers(0, 2**31), st.sampled_from([12.0, 3.0]))
-def test_smooth_max_by_segments_equals_the_reference(rows, elements, seed, sharpness):
+def test_smooth_max_by_segments_equals_the_reference(rows: int, elements: int, seed: int, sharpness: float) -> None:
     generator = torch.Generator().manual_seed(seed)
     messages = torch.randn(rows, 3, generator=generator, dtype=torch.float64, requires_grad=True)
     receivers = torch.randint(0, elements, (rows,), generator=generator)
@@ -110,7 +114,7 @@ def test_smooth_max_by_segments_equals_the_reference(rows, elements, seed, sharp
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e-30, 1e4, 1e30])
-def test_smooth_max_is_safe_at_any_magnitude(scale):
+def test_smooth_max_is_safe_at_any_magnitude(scale: float) -> None:
     messages = (scale * torch.tensor([[1.0, -1.0], [2.0, -2.0], [-3.0, 3.0]])).requires_grad_()
     receivers = torch.tensor([0, 0, 2])
     for result in (smooth_max(messages, receivers, 4), Incidence(receivers, 4).smooth_max(messages)):
@@ -118,7 +122,7 @@ def test_smooth_max_is_safe_at_any_magnitude(scale):
         assert torch.autograd.grad(result.sum(), messages)[0].isfinite().all()
 
 
-def test_gather_passes_gradcheck():
+def test_gather_passes_gradcheck() -> None:
     receivers = torch.tensor([2, 0, 2, 2])
     f = torch.randn(4, 2, dtype=torch.float64, requires_grad=True)
     incidence = Incidence(receivers, 4)

@@ -34,19 +34,19 @@ CASES = [
 
 
 @pytest.fixture(autouse=True)
-def seed():
+def seed() -> None:
     torch.manual_seed(0)
 
 
-def grids(sizes):
+def grids(sizes: list[int]) -> Grids:
     return Grids.of(torch.tensor(sizes, device=DEVICE) ** 2)
 
 
-def relative_error(found, expected):
+def relative_error(found: torch.Tensor, expected: torch.Tensor) -> float:
     return float((found.double() - expected).detach().norm() / expected.detach().norm().clamp(min=1e-30))
 
 
-def assert_equals_the_reference(attention, batch, bound):
+def assert_equals_the_reference(attention: TriangularAttention, batch: Grids, bound: float) -> None:
     """Outputs, and gradients of a weighted sum of them, against the reference in double precision."""
     exact = copy.deepcopy(attention).double()
     f = torch.randn(len(batch.places), attention.heads * attention.width, device=DEVICE, requires_grad=True)
@@ -59,12 +59,12 @@ def assert_equals_the_reference(attention, batch, bound):
 
 
 @pytest.mark.parametrize(("sizes", "heads", "width"), CASES, ids=str)
-def test_outputs_and_gradients_equal_the_reference(sizes, heads, width):
+def test_outputs_and_gradients_equal_the_reference(sizes: list[int], heads: int, width: int) -> None:
     assert_equals_the_reference(TriangularAttention(heads * width, heads).to(DEVICE), grids(sizes), 1e-5)
 
 
 @pytest.mark.parametrize("shift", [-12.0, 12.0])
-def test_scores_may_lie_beyond_what_exp_reaches(shift):
+def test_scores_may_lie_beyond_what_exp_reaches(shift: float) -> None:
     """About ±12² √4, and far apart; what float32 loses in them is lost in their exponentials."""
     attention = TriangularAttention(8, 2).to(DEVICE)
     with torch.no_grad():
@@ -75,11 +75,11 @@ def test_scores_may_lie_beyond_what_exp_reaches(shift):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-def test_large_structures_equal_the_reference_on_a_gpu():
+def test_large_structures_equal_the_reference_on_a_gpu() -> None:
     assert_equals_the_reference(TriangularAttention(64, 8).to(DEVICE), grids([60, 17, 0, 33]), 1e-5)
 
 
-def test_equals_attention_triple_by_triple():
+def test_equals_attention_triple_by_triple() -> None:
     from trifold.nn.triangular_attention import attend
 
     sizes, heads, width = [3, 1, 2], 2, 4
@@ -101,7 +101,7 @@ def test_equals_attention_triple_by_triple():
     assert relative_error(a, b.double()) < 1e-6
 
 
-def test_strips_hold_every_pair_once():
+def test_strips_hold_every_pair_once() -> None:
     sizes = [5, 0, 1, 4, 9]
     u, v, size, first = grids(sizes).pairs.cpu().long()
     assert (torch.maximum(u, v) < size).all()
@@ -114,7 +114,7 @@ def test_strips_hold_every_pair_once():
     ]  # fmt: skip
 
 
-def test_the_whole_network_equals_the_reference():
+def test_the_whole_network_equals_the_reference() -> None:
     config = ModelConfig(encoder="marks", dim=32, layers=2)
     encoder = config.build_encoder()
     structures = encoder(from_naive([*random_structures(3, objects=5, atoms=6, seed=1), (0, set())], BINARY)).to(DEVICE)
@@ -130,7 +130,7 @@ def test_the_whole_network_equals_the_reference():
         assert relative_error(a, b) < 1e-5
 
 
-def test_other_precisions_are_refused():
+def test_other_precisions_are_refused() -> None:
     attention = TriangularAttention(8, 2).double()
     with pytest.raises(ValueError, match=r"in float32, not in torch\.float64: use the reference"):
         attention(torch.zeros(4, 8, dtype=torch.float64), Grids.of(torch.tensor([4])), fused=True)
