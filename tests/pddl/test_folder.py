@@ -1,5 +1,9 @@
 """Which files an evaluation is about."""
 
+from __future__ import annotations
+
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +12,7 @@ from trifold.errors import TrifoldError
 from trifold.pddl.folder import find_domain, find_problems, natural_key
 
 
-def test_problems_come_in_natural_order_and_without_the_domain(tmp_path):
+def test_problems_come_in_natural_order_and_without_the_domain(tmp_path: Path) -> None:
     for name in ["p10.pddl", "p2.pddl", "P1.PDDL", "domain.pddl", "notes.txt", "p2b.pddl"]:
         (tmp_path / name).touch()
     (tmp_path / "folder.pddl").mkdir()
@@ -16,7 +20,7 @@ def test_problems_come_in_natural_order_and_without_the_domain(tmp_path):
     assert find_problems(tmp_path / "p2.pddl") == [tmp_path / "p2.pddl"]
 
 
-def test_an_empty_or_missing_folder_is_an_error(tmp_path):
+def test_an_empty_or_missing_folder_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "domain.pddl").touch()
     with pytest.raises(TrifoldError, match="no problems"):
         find_problems(tmp_path)
@@ -24,7 +28,7 @@ def test_an_empty_or_missing_folder_is_an_error(tmp_path):
         find_problems(tmp_path / "none")
 
 
-def test_the_domain_is_beside_the_problems_or_above_them(tmp_path):
+def test_the_domain_is_beside_the_problems_or_above_them(tmp_path: Path) -> None:
     folder = tmp_path / "test"
     folder.mkdir()
     problem = folder / "p.pddl"
@@ -37,13 +41,13 @@ def test_the_domain_is_beside_the_problems_or_above_them(tmp_path):
 
 
 @given(st.text("ab9-", max_size=4), st.integers(0, 10**6), st.integers(0, 10**6))
-def test_numbers_in_names_are_compared_as_numbers(word, first, second):
+def test_numbers_in_names_are_compared_as_numbers(word: str, first: int, second: int) -> None:
     word = word.rstrip("9")
     assert (natural_key(f"{word}{first}") < natural_key(f"{word}{second}")) == (first < second)
 
 
 @given(st.lists(st.text(max_size=5)))
-def test_every_two_names_can_be_compared(names):
+def test_every_two_names_can_be_compared(names: list[str]) -> None:
     assert sorted(sorted(names, key=natural_key, reverse=True), key=lambda name: (natural_key(name), name)) == sorted(
         names, key=lambda name: (natural_key(name), name)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -199,7 +200,8 @@ def test_many_ground_actions_or_atoms_are_left_to_pymimir(monkeypatch: pytest.Mo
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=40), max_size=6), st.booleans())
 def test_equal_rows_and_only_those_have_equal_numbers(batches: list[list[tuple[int, int]]], is_large: bool) -> None:
-    states, numbers = packed.PackedStates(2), {}
+    states = packed.PackedStates(2)
+    numbers: dict[Any, int] = {}
     for batch in batches:
         rows = np.array(batch, np.uint64).reshape(-1, 2).T
         rows = rows * np.uint64(2**62 if is_large else 1)

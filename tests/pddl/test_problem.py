@@ -71,7 +71,7 @@ def naive_atoms(problem: Problem, state: State, types: dict[str, list[str]]) -> 
         name, *arguments = literal.replace("(not ", "").strip("()").split()
         texts.append([f"{name}@goal{'-not' if literal.startswith('(not') else ''}", *arguments])
     texts += [[kind, name] for kind, names in types.items() for name in names]
-    atoms = set()
+    atoms: set[tuple[str, tuple[str, ...]]] = set()
     for name, *arguments in texts:
         atoms |= {(name, tuple(arguments))} if arguments else {(name, (each,)) for each in problem.objects}
     return sorted(atoms)

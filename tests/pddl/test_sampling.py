@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,7 +71,7 @@ def test_dead_ends_are_one_value() -> None:
     assert sorted(sample.distances[: sample.listed].tolist()) == [-1, -1, -1, 0, 1, 2]
 
 
-def test_what_is_small_stays_whole_and_samples_come_back_from_files(whole: StateSpace, tmp_path) -> None:
+def test_what_is_small_stays_whole_and_samples_come_back_from_files(whole: StateSpace, tmp_path: Path) -> None:
     assert sample_states(whole, len(whole)) is whole
     sample = sample_states(whole, 50)
     sample.save(tmp_path / "space")
