@@ -1,8 +1,12 @@
 """The policy on toy tasks: it does what a naive twin does, and under V* it is optimal."""
 
+from __future__ import annotations
+
 import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,10 +24,10 @@ class Graph:
     goals: set[int]
     initial_state: int = 0
 
-    def is_goal(self, state):
+    def is_goal(self, state: int) -> bool:
         return state in self.goals
 
-    def successors(self, state):
+    def successors(self, state: int) -> list[tuple[str, int]]:
         return self.edges.get(state, [])
 
 
@@ -35,17 +39,17 @@ class Counter:
     initial_state: int = 0
     expanded: list[int] = field(default_factory=list)
 
-    def is_goal(self, state):
+    def is_goal(self, state: int) -> bool:
         return state == self.target
 
-    def successors(self, state):
+    def successors(self, state: int) -> list[tuple[str, int]]:
         self.expanded.append(state)
         return [("(add-one)", state + 1), ("(add-two)", state + 2), ("(take-one)", state - 1)]
 
 
-def distances(graph):
+def distances(graph: Graph) -> dict[int, int]:
     """V* by breadth-first search backwards from the goals."""
-    before = {}
+    before: dict[int, list[int]] = {}
     for state, edges in graph.edges.items():
         for _, successor in edges:
             before.setdefault(successor, []).append(state)
@@ -62,7 +66,8 @@ def distances(graph):
 
 def naive_policy(graph, value, max_steps, policy):
     """The paper's policy, one state at a time."""
-    state, visited, actions = graph.initial_state, [graph.initial_state], []
+    state, visited = graph.initial_state, [graph.initial_state]
+    actions: list[str] = []
     while True:
         if graph.is_goal(state):
             return "solved", actions
@@ -80,7 +85,7 @@ def naive_policy(graph, value, max_steps, policy):
 
 
 @st.composite
-def graphs(draw):
+def graphs(draw: Callable[..., Any]) -> Graph:
     size = draw(st.integers(1, 8))
     states = st.integers(0, size - 1)
     edges = {
@@ -122,7 +127,7 @@ def test_it_is_optimal_under_optimal_distances(graph, policy):
 def test_rounding_changes_no_choice(graph, table, policy, random):
     """V with any error below half a tie, another one each time that it is asked, goes where V itself goes."""
 
-    def rounded(states):
+    def rounded(states: list[int]) -> list[float]:
         return [table[state] + random.uniform(-0.49, 0.49) * TIE * max(1, abs(table[state])) for state in states]
 
     exact = solve(graph, lambda states: [table[state] for state in states], policy=policy)
@@ -131,29 +136,29 @@ def test_rounding_changes_no_choice(graph, table, policy, random):
 
 
 @pytest.mark.parametrize("unit", [1.0, -1.0, 1000.0, -1000.0])
-def test_a_tie_is_relative_to_values_above_one(unit):
+def test_a_tie_is_relative_to_values_above_one(unit: float) -> None:
     tie = TIE * abs(unit)
     assert choose([unit + 0.9 * tie, unit, unit + 0.9 * tie]) == 0
     assert choose([unit + 1.1 * tie, unit, unit]) == 1
     assert choose([unit + 0.9 * tie, unit], tie=0.0) == 1
 
 
-def test_a_tie_of_small_values_is_absolute():
+def test_a_tie_of_small_values_is_absolute() -> None:
     assert choose([0.9 * TIE, 0.0]) == 0
     assert choose([1.1 * TIE, 0.0]) == 1
 
 
 @pytest.mark.parametrize("other", [0.0, -1e300, 1e300])
-def test_an_infinite_value_is_tied_with_itself_alone(other):
+def test_an_infinite_value_is_tied_with_itself_alone(other: float) -> None:
     assert choose([math.inf, other]) == 1
     assert choose([other, -math.inf]) == 1
     assert choose([math.inf, math.inf]) == choose([-math.inf, -math.inf]) == 0
 
 
-def test_all_successors_are_evaluated_by_one_call_and_visited_ones_not_at_all():
+def test_all_successors_are_evaluated_by_one_call_and_visited_ones_not_at_all() -> None:
     calls = []
 
-    def values(states):
+    def values(states: list[int]) -> list[int]:
         calls.append(list(states))
         return [abs(5 - state) for state in states]
 
@@ -163,36 +168,36 @@ def test_all_successors_are_evaluated_by_one_call_and_visited_ones_not_at_all():
     assert found.evaluated == 10
 
 
-def test_a_goal_among_the_successors_gets_no_favour():
+def test_a_goal_among_the_successors_gets_no_favour() -> None:
     graph = Graph({0: [("(home)", 1), ("(away)", 2)], 2: []}, goals={1})
     found = solve(graph, lambda states: [{0: 1, 1: 5, 2: 4}[state] for state in states])
     assert (found.outcome, found.actions) == (Outcome.STUCK, ("(away)",))
 
 
-def test_of_equal_values_the_first_successor_is_taken_and_of_two_ways_to_it_the_first():
+def test_of_equal_values_the_first_successor_is_taken_and_of_two_ways_to_it_the_first() -> None:
     graph = Graph({0: [("(b)", 2), ("(a)", 1), ("(c)", 2)]}, goals={1, 2})
     assert solve(graph, lambda states: [0.0] * len(states)).actions == ("(b)",)
 
 
-def test_a_plan_of_exactly_the_step_limit_is_solved():
-    def values(states):
+def test_a_plan_of_exactly_the_step_limit_is_solved() -> None:
+    def values(states: list[int]) -> list[int]:
         return [abs(5 - state) for state in states]
 
     assert solve(Counter(5), values, max_steps=3).outcome is Outcome.SOLVED
     assert solve(Counter(5), values, max_steps=2).outcome is Outcome.STEP_LIMIT
 
 
-def test_an_initial_goal_needs_no_step():
+def test_an_initial_goal_needs_no_step() -> None:
     task = Counter(0)
     found = solve(task, lambda states: [0.25] * len(states), max_steps=0)
     assert (found.outcome, found.actions, found.values) == (Outcome.SOLVED, (), (0.25,))
     assert task.expanded == []
 
 
-def test_memory_leaves_a_local_minimum_and_strictness_reports_the_cycle():
+def test_memory_leaves_a_local_minimum_and_strictness_reports_the_cycle() -> None:
     bumpy = {0: 2, 1: 5, 2: 4, -1: 3}
 
-    def values(states):
+    def values(states: list[int]) -> list[int]:
         return [bumpy.get(state, 9 + state) for state in states]
 
     assert solve(Counter(100), values, policy="strict").outcome is Outcome.CYCLE
@@ -204,10 +209,10 @@ def test_the_timeout_is_an_outcome():
     assert (found.outcome, found.actions) == (Outcome.TIMEOUT, ())
 
 
-def test_seconds_are_those_of_all_steps_and_of_each(monkeypatch):
+def test_seconds_are_those_of_all_steps_and_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = 100.0
 
-    def values(states):
+    def values(states: list[int]) -> list[int]:
         nonlocal clock
         clock += 3.0
         return [abs(5 - state) for state in states]
@@ -228,19 +233,19 @@ def test_on_step_tells_the_way():
 
 
 @pytest.mark.parametrize("bad", [0, 1])
-def test_a_value_that_is_not_a_number_is_refused(bad):
+def test_a_value_that_is_not_a_number_is_refused(bad: int) -> None:
     with pytest.raises(TrifoldError, match="step 1"):
         solve(
             Counter(3), lambda states: [math.nan if i == bad and len(states) > 1 else 1.0 for i in range(len(states))]
         )
 
 
-def test_too_few_values_are_refused():
+def test_too_few_values_are_refused() -> None:
     with pytest.raises(ValueError, match="0 values for 1 states"):
         solve(Counter(3), lambda states: [])
 
 
-def test_tensors_are_values_too():
+def test_tensors_are_values_too() -> None:
     import torch
 
     found = solve(Counter(4), lambda states: torch.tensor([abs(4.0 - state) for state in states]))
@@ -248,11 +253,11 @@ def test_tensors_are_values_too():
     assert all(type(value) is float for value in found.values)
 
 
-def test_a_plan_that_does_not_replay_is_not_solved():
+def test_a_plan_that_does_not_replay_is_not_solved() -> None:
     class Moody(Counter):
         """A broken engine: a state that was expanded once has no successors the second time."""
 
-        def successors(self, state):
+        def successors(self, state: int) -> list[tuple[str, int]]:
             return [] if state in self.expanded else super().successors(state)
 
     found = solve(Moody(3), lambda states: [abs(3 - state) for state in states])
