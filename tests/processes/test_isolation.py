@@ -100,7 +100,7 @@ def test_closing_the_iterator_ends_the_children() -> None:
         FUNCTION, jobs[::-1], workers=2, limits=Limits(), on_event=lambda _, event: pids.append(event["pid"])
     )
     next(results)
-    results.close()  # type: ignore[attr-defined]
+    results.close()
     assert pids and not any(map(is_alive, pids))
 
 
