@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import time
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -25,7 +27,7 @@ SETTINGS = {"steps": 60, "validate_every": 20, "batch": 16, "learning_rate": 1e-
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("gripper")
     write_problems(path, "gripper", [1, 2, 3, 4], 0)
     write_problems(path, "gripper", [5], 0, split="validation")
@@ -40,7 +42,7 @@ def test_kernels_are_refused_on_a_cpu_with_the_reason(folder, tmp_path):
 
 
 @pytest.mark.parametrize("balance", [0.3, 1.0])
-def test_batches_fit_where_large_values_belong_to_large_states(balance):
+def test_batches_fit_where_large_values_belong_to_large_states(balance: float) -> None:
     """Many small states with small V*, few large ones with large V*: balanced, each batch has as many of both."""
     targets = torch.arange(64).repeat_interleave(torch.tensor([1000] * 32 + [3] * 32)).float()
     sizes = torch.stack([1 + targets.double(), (1 + targets.double()) ** 2])
@@ -52,7 +54,7 @@ def test_batches_fit_where_large_values_belong_to_large_states(balance):
         assert (drawn.mean(0) > 16 * sizes.mean(1) * 1.5).all()  # a mean over states would be too small
 
 
-def test_an_edge_transformer_is_fused_on_cuda_whatever_its_size_and_where_its_data_lies():
+def test_an_edge_transformer_is_fused_on_cuda_whatever_its_size_and_where_its_data_lies() -> None:
     """Only its attention is: the step is not captured, so nothing need fit on the device."""
     pytest.importorskip("triton")
     device, data = torch.device("cuda"), SimpleNamespace(encoder=object())
@@ -69,7 +71,7 @@ def test_an_edge_transformer_is_fused_on_cuda_whatever_its_size_and_where_its_da
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's, of lanes that are masked out
-def test_an_edge_transformer_steps_by_its_attention_kernel(monkeypatch):
+def test_an_edge_transformer_steps_by_its_attention_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """The step is the reference's but for the attention."""
     attention = pytest.importorskip("trifold.nn.triangular_attention")
     attend, calls = attention.attend, []
@@ -98,7 +100,7 @@ def test_an_edge_transformer_steps_by_its_attention_kernel(monkeypatch):
     [{"t": 1}, *({"encoder": encoder} for encoder in ("plain", "compositions", "oblivious", "marks"))],
     ids=str,
 )
-def test_training_by_kernels_follows_the_reference(folder, tmp_path, model):
+def test_training_by_kernels_follows_the_reference(folder: Path, tmp_path: Path, model: Any) -> None:
     """The first losses agree closely; a resumed run goes on as an unbroken one."""
     sizes = {"dim": 32, "layers": 6} | model
     losses = {}
@@ -115,12 +117,12 @@ def test_training_by_kernels_follows_the_reference(folder, tmp_path, model):
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 @pytest.mark.parametrize("model", [{"t": 1}, {"encoder": "oblivious"}], ids=str)
-def test_seeds_trained_at_once_are_those_trained_alone(folder, tmp_path, model):
+def test_seeds_trained_at_once_are_those_trained_alone(folder: Path, tmp_path: Path, model: Any) -> None:
     """Also if the run was broken off; and what they cost is the time that passed."""
     sizes = {"dim": 32, "layers": 6} | model
     settings = SETTINGS | {"kernels": "fused"}
 
-    def losses(run, seed):
+    def losses(run: Any, seed: int) -> Any:
         return [line["loss"] for line in RunFolder(tmp_path / run).seed(seed).metrics()]
 
     began = time.monotonic()
@@ -142,7 +144,7 @@ def test_seeds_trained_at_once_are_those_trained_alone(folder, tmp_path, model):
 class Captured:
     """A captured step of a small network in float32, and its gradients by the reference."""
 
-    def __init__(self, folder, rate=0.0, clip=None, moments=None):
+    def __init__(self, folder: Path, rate: Any = 0.0, clip: Any = None, moments: Any = None) -> None:
         files = read_folder(folder)
         spaces = [item.space for item in label(files.domain, files.training) if item.space is not None]
         config = ModelConfig(dim=32, layers=3)
@@ -162,10 +164,10 @@ class Captured:
         self.step = CapturedStep(self.model.network, self.optimizer, *data, 8, precision="float32", clip=clip)
         self.draw = sampler.draw
 
-    def weights(self):
+    def weights(self) -> Any:
         return [parameter.detach().clone() for parameter in self.parameters]
 
-    def truth(self, indices):
+    def truth(self, indices: Any) -> Any:
         """The loss of a batch, and its gradients."""
         structures, targets = self.data.take(indices)
         loss = (self.model.network(structures) - targets).abs().mean()
@@ -176,7 +178,9 @@ class Captured:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 @pytest.mark.parametrize("hoist", [0, float("inf")])
-def test_a_captured_step_has_the_gradients_of_its_batch(folder, hoist, monkeypatch):
+def test_a_captured_step_has_the_gradients_of_its_batch(
+    folder: Path, hoist: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of each batch in a row, the next one being laid out meanwhile; also where another one comes than was said."""
     monkeypatch.setattr("trifold.nn.layout.HOIST", hoist)
     captured = Captured(folder)
@@ -190,7 +194,7 @@ def test_a_captured_step_has_the_gradients_of_its_batch(folder, hoist, monkeypat
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 @pytest.mark.parametrize("moments", [None, 3.0])
-def test_to_capture_a_step_changes_nothing(folder, moments):
+def test_to_capture_a_step_changes_nothing(folder: Path, moments: Any) -> None:
     captured = Captured(folder, rate=1.0, moments=moments)
     torch.testing.assert_close(captured.weights(), captured.before, rtol=0, atol=0)
     for state in captured.optimizer.state.values():
@@ -198,7 +202,7 @@ def test_to_capture_a_step_changes_nothing(folder, moments):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-def test_a_captured_step_clips_the_gradient(folder):
+def test_a_captured_step_clips_the_gradient(folder: Path) -> None:
     captured = Captured(folder, clip=1e-3)
     captured.step(captured.draw(0), captured.draw(1))
     found, (_, truth) = [parameter.grad for parameter in captured.parameters], captured.truth(captured.draw(0))

@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,12 +17,12 @@ from oracles_pairs import decode
 from trifold.data import Dataset
 from trifold.domains import write_problems
 from trifold.model import Model, ModelConfig
-from trifold.pddl import expand, load_domain
+from trifold.pddl import StateSpace, expand, load_domain
 from trifold.structures import Signature
 from trifold.training import BalancedSampler, resume
 from trifold.training.merge import merge_states
 
-CONFIGS = {
+CONFIGS: dict[str, Any] = {
     "R-GNN": {"encoder": "plain"},
     "R-GNN[1]": {"t": 1},
     "R-GNN₂": {"encoder": "compositions"},
@@ -30,7 +32,7 @@ CONFIGS = {
 
 
 @pytest.fixture(scope="module")
-def gripper(tmp_path_factory):
+def gripper(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[StateSpace]]:
     folder = tmp_path_factory.mktemp("gripper")
     return folder, [
         expand(folder / "domain.pddl", file, 10_000) for file in write_problems(folder, "gripper", [2, 3], 0)
@@ -40,7 +42,7 @@ def gripper(tmp_path_factory):
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("layers", [1, 3])
 @torch.no_grad()
-def test_the_loss_of_any_network_stays(gripper, name, layers):
+def test_the_loss_of_any_network_stays(gripper: tuple[Path, list[StateSpace]], name: str, layers: int) -> None:
     folder, spaces = gripper
     config = ModelConfig(**CONFIGS[name], dim=8, layers=layers)
     data = Dataset.build(spaces, config.build_encoder(), dead_end_target=None)
@@ -49,7 +51,7 @@ def test_the_loss_of_any_network_stays(gripper, name, layers):
     text = load_domain(folder / "domain.pddl").source.text
     network = Model.fresh(config, spaces[0].table.signature, text, data.atom_counts, 0).network.double()
 
-    def loss(part):
+    def loss(part: Dataset) -> torch.Tensor:
         structures, targets = part.take(torch.arange(len(part)))
         return (part.weights * (network(structures) - targets).abs()).sum()
 
@@ -59,10 +61,14 @@ def test_the_loss_of_any_network_stays(gripper, name, layers):
     assert len(again) == len(merged) and torch.equal(again.weights, merged.weights)
 
 
-def naive_folklore(pairs, atoms, rounds):
+def naive_folklore(
+    pairs: list[tuple[int, int]], atoms: set[tuple[str, tuple[Any]]], rounds: int
+) -> frozenset[tuple[tuple[Any, Any], int]]:
     """The colour of a structure over pairs by 2-FWL: ⟨u,w⟩ sees each v between, and the pairs ⟨o,o⟩ are read out."""
     objects = sorted({u for u, _ in pairs})
-    colours = {pair: frozenset(name for name, (marked,) in atoms if marked == pair) for pair in pairs}
+    colours: dict[tuple[int, int], Any] = {
+        pair: frozenset(name for name, (marked,) in atoms if marked == pair) for pair in pairs
+    }
     for _ in range(rounds):
         colours = {
             (u, w): (colours[u, w], frozenset(Counter((colours[u, v], colours[v, w]) for v in objects).items()))
@@ -72,7 +78,7 @@ def naive_folklore(pairs, atoms, rounds):
 
 
 @pytest.mark.parametrize(("layers", "weights"), [(2, [2]), (3, [1, 1])])
-def test_an_edge_transformer_s_states_are_merged_as_much_as_2_fwl_allows(layers, weights):
+def test_an_edge_transformer_s_states_are_merged_as_much_as_2_fwl_allows(layers: int, weights: list[int]) -> None:
     """Compositions that were told to all of their pairs would separate these two digraphs after two rounds already."""
     config = ModelConfig(encoder="marks", dim=8, layers=layers)
     digraphs = [  # the two successors of each vertex
@@ -86,7 +92,7 @@ def test_an_edge_transformer_s_states_are_merged_as_much_as_2_fwl_allows(layers,
     assert merged.weights.tolist() == list(classes.values()) == weights
 
 
-def test_states_whose_values_differ_stay_apart(gripper):
+def test_states_whose_values_differ_stay_apart(gripper: tuple[Path, list[StateSpace]]) -> None:
     """Without layers all states of one problem look the same: what is kept is the multiset of V*."""
     _, spaces = gripper
     config = ModelConfig(dim=8, layers=0)
@@ -95,7 +101,7 @@ def test_states_whose_values_differ_stay_apart(gripper):
     assert dict(zip(merged.targets.tolist(), merged.weights.tolist(), strict=True)) == Counter(data.targets.tolist())
 
 
-def test_the_sampler_draws_by_weight():
+def test_the_sampler_draws_by_weight() -> None:
     targets, weights = torch.tensor([0.0, 1.0, 1.0, 2.0]), torch.tensor([5, 1, 3, 2])
     sampler = BalancedSampler(targets, 3, 0, weights)
     drawn = Counter(torch.cat([sampler.draw(step) for step in range(1_000)]).tolist())
@@ -107,7 +113,9 @@ def test_the_sampler_draws_by_weight():
         assert torch.equal(owner[whole.draw(step)], sampler.draw(step))
 
 
-def test_a_run_says_how_many_were_merged_and_resumes_with_them(gripper, tmp_path):
+def test_a_run_says_how_many_were_merged_and_resumes_with_them(
+    gripper: tuple[Path, list[StateSpace]], tmp_path: Path
+) -> None:
     folder, _ = gripper
     run = tmp_path / "run"
     changes = [word for change in ("merge=true", "dim=4", "layers=2", "batch=8") for word in ("--set", change)]

@@ -6,7 +6,9 @@ import fcntl
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -21,23 +23,23 @@ TINY = {"recipe": "small", "dim": 4, "layers": 2, "batch": 8}
 
 
 @pytest.fixture(scope="module")
-def whole(folder, tmp_path_factory):
+def whole(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("runs") / "run"
     train(folder, path, **TINY, steps=4, validate_every=2, seeds=2)
     return path
 
 
 @pytest.fixture
-def run(whole, tmp_path):
+def run(whole: Path, tmp_path: Path) -> Path:
     shutil.copytree(whole, tmp_path / "run")
     return tmp_path / "run"
 
 
-def change(path, **changes):
+def change(path: Path, **changes: Any) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
-def resave(path, kind, edit):
+def resave(path: Path, kind: str, edit: Callable[..., Any]) -> None:
     """Write a file of tensors anew, with a right checksum, after an edit of its tensors and header."""
     tensors, header = checkpoint.read(path, kind)
     edit(tensors, header)
@@ -58,7 +60,7 @@ CONFIG = [
 
 @pytest.mark.parametrize("content", GARBAGE, ids=range(len(GARBAGE)))
 @pytest.mark.parametrize("name", ["config.json", "data.json", "seed-0/metrics.jsonl", "seed-0/last.safetensors"])
-def test_garbage_is_refused_and_named(run, name, content):
+def test_garbage_is_refused_and_named(run: Path, name: str, content: bytes) -> None:
     (run / name).write_bytes(content + b"\n" if "metrics" in name else content)
     if content in (b"", b"{}") and name == "seed-0/metrics.jsonl":
         (run / name).write_bytes(b'{"step": "2"}\n')
@@ -66,27 +68,27 @@ def test_garbage_is_refused_and_named(run, name, content):
         resume(run)
 
 
-def test_metrics_without_end_are_refused(run):
+def test_metrics_without_end_are_refused(run: Path) -> None:
     os.truncate(run / "seed-0" / "metrics.jsonl", 2**40)
     with pytest.raises(TrifoldError, match=r"too large(.|\n)*metrics.jsonl"):
         resume(run)
 
 
-def test_what_a_living_process_writes_stays(run):
+def test_what_a_living_process_writes_stays(run: Path) -> None:
     dead, living, foreign = (run / "seed-0" / f".{name}.part" for name in ("trifold-0", "trifold-1", "mine"))
     for file in (dead, living, foreign):
         file.touch()
-    with living.open() as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with living.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
         resume(run, steps=5)
         assert not dead.exists() and living.exists() and foreign.exists()
 
 
-def test_the_lock_of_a_run_folder_is_held_until_it_is_gone(tmp_path, monkeypatch):
+def test_the_lock_of_a_run_folder_is_held_until_it_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else one who has just taken it and one who makes it anew would both hold the folder."""
     unlink, gone = Path.unlink, []
 
-    def watch(path, missing_ok=False):
+    def watch(path: Path, missing_ok: Any = False) -> None:
         with path.open() as file, pytest.raises(BlockingIOError):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         gone.append(path.name)
@@ -100,7 +102,7 @@ def test_the_lock_of_a_run_folder_is_held_until_it_is_gone(tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("changes", CONFIG, ids=lambda changes: str(changes)[:30])
-def test_a_wrong_config_is_refused(run, changes):
+def test_a_wrong_config_is_refused(run: Path, changes: dict[str, Any]) -> None:
     change(run / "config.json", **changes)
     with pytest.raises(TrifoldError):
         resume(run)
@@ -124,13 +126,13 @@ def test_a_wrong_config_is_refused(run, changes):
     ],
     ids=range(10),
 )
-def test_a_save_that_does_not_fit_is_refused(run, edit):
+def test_a_save_that_does_not_fit_is_refused(run: Path, edit: Callable[..., Any]) -> None:
     resave(run / "seed-0" / "last.safetensors", "training", edit)
     with pytest.raises(TrifoldError, match=r"damaged.*\n.*last\.safetensors"):
         resume(run)
 
 
-def test_the_best_model_of_another_training_is_refused(run, example_folder):
+def test_the_best_model_of_another_training_is_refused(run: Path, example_folder: Path) -> None:
     shutil.copy(example_folder / "model.safetensors", run / "seed-1" / "best.safetensors")
     with pytest.raises(TrifoldError, match=r"of another training\n  in: .*seed-1/best\.safetensors"):
         resume(run)
@@ -140,19 +142,21 @@ def test_the_best_model_of_another_training_is_refused(run, example_folder):
 
 
 @pytest.mark.parametrize("training", [None, [], {}, {"seeds": 2}, {"seeds": [0], "steps": [], "seconds": [1.0]}])
-def test_a_model_that_does_not_say_how_the_run_went_is_refused(run, folder, training):
+def test_a_model_that_does_not_say_how_the_run_went_is_refused(
+    run: Path, folder: Path, training: dict[str, Any] | dict[str, int] | list[Any] | None
+) -> None:
     resave(run / "model.safetensors", "model", lambda tensors, header: header["provenance"].update(training=training))
     with pytest.raises(TrifoldError, match=r"no model of a training run.*\n.*model\.safetensors"):
         resume(run)
     with pytest.raises(TrifoldError, match=r"no model of a training run.*\n.*model\.safetensors"):
-        raise CliRunner().invoke(app, ["select", str(run), str(folder / "train")]).exception
+        CliRunner().invoke(app, ["select", str(run), str(folder / "train")], catch_exceptions=False)
 
 
-def test_a_model_without_a_validation_loss_cannot_be_selected(run, folder):
+def test_a_model_without_a_validation_loss_cannot_be_selected(run: Path, folder: Path) -> None:
     file = run / "seed-0" / "best.safetensors"
     resave(file, "model", lambda tensors, header: header["provenance"].update(selected=[]))
     with pytest.raises(TrifoldError, match="does not say its validation loss"):
-        raise CliRunner().invoke(app, ["select", str(run), str(folder / "train")]).exception
+        CliRunner().invoke(app, ["select", str(run), str(folder / "train")], catch_exceptions=False)
 
 
 def test_a_run_from_before_there_were_recipes_goes_on(run):

@@ -9,7 +9,7 @@ import threading
 import time
 from functools import partial
 from types import SimpleNamespace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -26,7 +26,7 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture
-def _in_turns(monkeypatch):
+def _in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the reference, too, be trained in turns, and report every step."""
     monkeypatch.setattr(sys.modules["trifold.training.train"], "at_once", lambda backend: 4)
     monkeypatch.setattr(loop, "SHOW_SECONDS", -1.0)
@@ -35,10 +35,11 @@ def _in_turns(monkeypatch):
 class Recorder(Watcher):
     """Notes the seed and step of every report, and breaks the training off at one of them."""
 
-    def __init__(self, breaks_at=None):
-        self.met, self.breaks_at = [], breaks_at
+    def __init__(self, breaks_at: Any = None) -> None:
+        self.met: list[Any] = []
+        self.breaks_at = breaks_at
 
-    def progress(self, progress):
+    def progress(self, progress: Progress) -> None:
         self.met.append((progress.seed, progress.step))
         if self.met[-1] == self.breaks_at:
             raise KeyboardInterrupt
@@ -48,7 +49,7 @@ def run_tiny(folder, run, watcher=None, **changes):
     return train(folder, run, "small", dim=4, layers=2, **SETTINGS | changes, device="cpu", watcher=watcher)
 
 
-def outcome(run):
+def outcome(run: Path) -> tuple[Any, ...]:
     """All that a run leaves behind, times aside."""
     found = {}
     for seed in SEEDS:
@@ -67,14 +68,16 @@ def outcome(run):
 
 
 @pytest.fixture(scope="module")
-def one_by_one(folder, tmp_path_factory):
+def one_by_one(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, ...]:
     """What seeds leave behind that were trained one after the other."""
     run = tmp_path_factory.mktemp("runs") / "one-by-one"
     run_tiny(folder, run)
     return outcome(run)
 
 
-def test_one_after_the_other_where_there_are_no_kernels(folder, tmp_path, monkeypatch):
+def test_one_after_the_other_where_there_are_no_kernels(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(loop, "SHOW_SECONDS", -1.0)
     watcher = Recorder()
     run_tiny(folder, tmp_path / "run", watcher)
@@ -82,7 +85,11 @@ def test_one_after_the_other_where_there_are_no_kernels(folder, tmp_path, monkey
 
 
 @pytest.mark.usefixtures("_in_turns")
-def test_turns_change_nothing(folder, tmp_path, one_by_one):
+def test_turns_change_nothing(
+    folder: Path,
+    tmp_path: Path,
+    one_by_one: tuple[Any, ...],
+) -> None:
     """Bit for bit, and the seconds of all are no more than passed."""
     watcher, began = Recorder(), time.monotonic()
     result = run_tiny(folder, tmp_path / "run", watcher)
@@ -93,7 +100,12 @@ def test_turns_change_nothing(folder, tmp_path, one_by_one):
 
 @pytest.mark.usefixtures("_in_turns")
 @pytest.mark.parametrize("breaks_at", [(3, 1), (4, 5), (5, 11), (3, 12), (5, 12)], ids=str)
-def test_a_resumed_run_goes_on_with_every_seed(folder, tmp_path, one_by_one, breaks_at):
+def test_a_resumed_run_goes_on_with_every_seed(
+    folder: Path,
+    tmp_path: Path,
+    one_by_one: tuple[Any, ...],
+    breaks_at: tuple[int, int],
+) -> None:
     """To the same end, wherever it was broken off; seeds that had ended take no step."""
     with pytest.raises(KeyboardInterrupt):
         run_tiny(folder, tmp_path / "run", Recorder(breaks_at))
@@ -105,7 +117,7 @@ def test_a_resumed_run_goes_on_with_every_seed(folder, tmp_path, one_by_one, bre
     assert outcome(tmp_path / "run") == one_by_one
 
 
-def least_loss_of_all_seeds(run):
+def least_loss_of_all_seeds(run: Path) -> bool:
     """Whether the run's model is the one with the least validation loss of all that its seeds have kept."""
     best = [Model.load(path).provenance for path in run.glob("seed-*/best.safetensors")]
     kept = Model.load(run / "model.safetensors").provenance
@@ -118,8 +130,8 @@ def least_loss_of_all_seeds(run):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("breaks_at", "steps"), [(11, 6), (12, None), (12, 3), (7, 20)])
 def test_the_model_is_the_best_of_all_seeds_however_they_were_broken_off(
-    folder, tmp_path, monkeypatch, seed, breaks_at, steps
-):
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, breaks_at: int, steps: int | None
+) -> None:
     """Seed after seed: the first has ended and is the run's model when the second is broken off."""
     monkeypatch.setattr(loop, "SHOW_SECONDS", -1.0)
     changes = {"seed": seed, "seeds": 2, "validate_every": 3, "learning_rate": 0.01}
@@ -131,7 +143,9 @@ def test_the_model_is_the_best_of_all_seeds_however_they_were_broken_off(
 
 
 @pytest.mark.parametrize("breaks_at", [None, (SEEDS[0], 20), (SEEDS[1], 15), (SEEDS[2], 20)])
-def test_a_longer_run_forgets_no_seed(folder, tmp_path, monkeypatch, breaks_at):
+def test_a_longer_run_forgets_no_seed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, breaks_at: tuple[int, int] | None
+) -> None:
     """Also while seeds are still where the shorter run ended."""
     monkeypatch.setattr(loop, "SHOW_SECONDS", -1.0)
     run_tiny(folder, tmp_path / "run")
@@ -144,14 +158,18 @@ def test_a_longer_run_forgets_no_seed(folder, tmp_path, monkeypatch, breaks_at):
 
 
 @pytest.mark.usefixtures("_in_turns")
-def test_no_step_is_built_for_a_seed_that_has_ended(folder, tmp_path, monkeypatch):
+def test_no_step_is_built_for_a_seed_that_has_ended(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run_tiny(folder, tmp_path / "run")
     monkeypatch.setattr(loop, "TrainingStep", None)
     assert resume(tmp_path / "run").steps > 0
 
 
 @pytest.mark.usefixtures("_in_turns")
-def test_every_training_has_the_minutes_that_were_given(folder, tmp_path, monkeypatch):
+def test_every_training_has_the_minutes_that_were_given(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All have taken as many steps then, up to one; a look at the watch takes a hundredth of a second here."""
     looks = itertools.count()
     for module in (loop, together):
@@ -163,7 +181,12 @@ def test_every_training_has_the_minutes_that_were_given(folder, tmp_path, monkey
 
 
 @pytest.mark.usefixtures("_in_turns")
-def test_what_the_card_has_no_room_for_is_trained_afterwards(folder, tmp_path, monkeypatch, one_by_one):
+def test_what_the_card_has_no_room_for_is_trained_afterwards(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    one_by_one: tuple[Any, ...],
+) -> None:
     """Each takes 3 of 11 GB: beside two of them there is room for a third, but not for as much again."""
     free = iter([11, 8, 8, 5, 11, 8])
     monkeypatch.setattr(together, "free_memory", lambda device: next(free))
@@ -174,7 +197,7 @@ def test_what_the_card_has_no_room_for_is_trained_afterwards(folder, tmp_path, m
     assert outcome(tmp_path / "run") == one_by_one
 
 
-def test_seconds_add_up_whoever_waits(monkeypatch):
+def test_seconds_add_up_whoever_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trainings of different length; all the waiting happens in the turns of one of them."""
     wall = SimpleNamespace(now=100.0)
     monkeypatch.setattr(together, "time", SimpleNamespace(monotonic=lambda: wall.now))
@@ -259,7 +282,9 @@ def test_an_interrupt_in_the_middle_of_a_step_is_safe(monkeypatch):
 
 
 @pytest.mark.parametrize("turns", [False, True], ids=["one by one", "in turns"])
-def test_a_seed_that_diverges_does_not_end_the_others(folder, tmp_path, monkeypatch, request, turns):
+def test_a_seed_that_diverges_does_not_end_the_others(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, turns: bool
+) -> None:
     """It is left out, and said so; what it cost is kept."""
     if turns:
         request.getfixturevalue("_in_turns")
@@ -271,9 +296,9 @@ def test_a_seed_that_diverges_does_not_end_the_others(folder, tmp_path, monkeypa
         validate(training, loss_sum)
 
     class Notes(Watcher):
-        failures: ClassVar[list] = []
+        failures: ClassVar[list[Any]] = []
 
-        def failed(self, seed, error):
+        def failed(self, seed: int, error: TrifoldError) -> None:
             self.failures.append((seed, error.message))
 
     monkeypatch.setattr(loop, "_validate", fail)

@@ -10,13 +10,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 
+from trifold.data import Dataset, Labelled
 from trifold.domains import write_problems
 from trifold.errors import TrifoldError
 from trifold.model import Model, checkpoint
@@ -32,7 +36,7 @@ def run_tiny(folder, run, **changes):
     return train(folder, run, "small", **TINY | changes)
 
 
-def outcome(run):
+def outcome(run: Path) -> tuple[Any, ...]:
     """All that a run leaves behind, times aside."""
     tensors, header = checkpoint.read(run / "seed-0" / "last.safetensors", "training")
     best = Model.load(run / "model.safetensors")
@@ -53,16 +57,16 @@ class BrokenOff(Exception):
 class Breaker(Watcher):
     """Breaks a training off when it reports a step."""
 
-    def __init__(self, step):
+    def __init__(self, step: Any) -> None:
         self.step = step
 
-    def progress(self, progress):
+    def progress(self, progress: Progress) -> None:
         if progress.step >= self.step:
             raise BrokenOff
 
 
 @pytest.fixture
-def _eager(monkeypatch):
+def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Report every step."""
     monkeypatch.setattr(loop, "SHOW_SECONDS", -1.0)
 
@@ -71,7 +75,9 @@ def _eager(monkeypatch):
 @pytest.mark.parametrize(
     ("save_seconds", "schedule", "lost"), [(-1.0, "constant", 30.0), (60.0, "cosine", 30.0), (-1.0, "cosine", 0.0)]
 )
-def test_a_resumed_run_ends_where_an_unbroken_one_ends(folder, tmp_path, monkeypatch, save_seconds, schedule, lost):
+def test_a_resumed_run_ends_where_an_unbroken_one_ends(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_seconds: float, schedule: str, lost: float
+) -> None:
     """Bit for bit: weights, optimizer, best model and metrics, wherever it was broken off, and where it goes back."""
     monkeypatch.setattr(loop, "SAVE_SECONDS", save_seconds)
     monkeypatch.setattr(loop, "LOST", lost)
@@ -90,7 +96,7 @@ def test_a_resumed_run_ends_where_an_unbroken_one_ends(folder, tmp_path, monkeyp
         assert outcome(run) == outcome(tmp_path / "whole")
 
 
-def test_kill_minus_nine_loses_nothing_that_was_saved(folder, tmp_path):
+def test_kill_minus_nine_loses_nothing_that_was_saved(folder: Path, tmp_path: Path) -> None:
     script = (
         "import sys, torch; torch.set_num_threads(1)\n"
         "from trifold.training import loop, train\n"
@@ -114,7 +120,7 @@ def test_kill_minus_nine_loses_nothing_that_was_saved(folder, tmp_path):
 
 
 @pytest.mark.usefixtures("_eager")
-def test_the_best_weights_are_a_copy_of_the_best_step(folder, tmp_path):
+def test_the_best_weights_are_a_copy_of_the_best_step(folder: Path, tmp_path: Path) -> None:
     """They give the least validation loss, and go on doing so after further steps."""
     result = run_tiny(folder, tmp_path / "run", steps=40, learning_rate=0.1)
     lines = RunFolder(tmp_path / "run").seed(0).metrics()
@@ -131,7 +137,7 @@ def test_the_best_weights_are_a_copy_of_the_best_step(folder, tmp_path):
     assert all(torch.equal(weights[name], short[f"network.{name}"]) for name in weights)
 
 
-def test_of_several_seeds_the_least_validation_loss_is_kept(folder, tmp_path):
+def test_of_several_seeds_the_least_validation_loss_is_kept(folder: Path, tmp_path: Path) -> None:
     result = run_tiny(folder, tmp_path / "run", seeds=3, seed=4)
     losses = {seed: RunFolder(tmp_path / "run").seed(seed).metrics() for seed in (4, 5, 6)}
     least = {seed: min(line["validation"] for line in lines) for seed, lines in losses.items()}
@@ -142,7 +148,7 @@ def test_of_several_seeds_the_least_validation_loss_is_kept(folder, tmp_path):
         assert torch.equal(weight, result.load().network.state_dict()[name])
 
 
-def test_training_learns(folder, tmp_path):
+def test_training_learns(folder: Path, tmp_path: Path) -> None:
     settings = {"steps": 150, "validate_every": 50, "batch": 8, "learning_rate": 0.01}
     result = train(folder, tmp_path / "run", "small", dim=8, layers=4, **settings)
     first, *_, last = RunFolder(tmp_path / "run").seed(0).metrics()
@@ -150,14 +156,14 @@ def test_training_learns(folder, tmp_path):
     assert result.validation_loss < 1
 
 
-def test_a_run_can_be_longer_than_it_was_meant_to_be(folder, tmp_path):
+def test_a_run_can_be_longer_than_it_was_meant_to_be(folder: Path, tmp_path: Path) -> None:
     run_tiny(folder, tmp_path / "run", steps=5)
     resume(tmp_path / "run", steps=12)
     run_tiny(folder, tmp_path / "whole")
     assert outcome(tmp_path / "run")[0] == outcome(tmp_path / "whole")[0]
 
 
-def test_the_logged_loss_is_a_mean_wherever_the_run_was_broken_off(folder, tmp_path):
+def test_the_logged_loss_is_a_mean_wherever_the_run_was_broken_off(folder: Path, tmp_path: Path) -> None:
     run_tiny(folder, tmp_path / "run", steps=7)
     resume(tmp_path / "run", steps=10)
     run_tiny(folder, tmp_path / "whole", steps=10)
@@ -168,7 +174,7 @@ def test_the_logged_loss_is_a_mean_wherever_the_run_was_broken_off(folder, tmp_p
 
 
 @pytest.mark.usefixtures("_eager")
-def test_an_end_that_is_passed_already_is_an_end(folder, tmp_path, monkeypatch):
+def test_an_end_that_is_passed_already_is_an_end(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also before the first validation, and if time runs out between two looks at the clock."""
     monkeypatch.setattr(loop, "SAVE_SECONDS", -1.0)
     with pytest.raises(BrokenOff):
@@ -176,21 +182,23 @@ def test_an_end_that_is_passed_already_is_an_end(folder, tmp_path, monkeypatch):
     assert resume(tmp_path / "run", steps=1).validation_loss > 0
 
     class Slow(Watcher):
-        def progress(self, progress):
+        def progress(self, progress: Progress) -> None:
             time.sleep(0.4)
 
     settings = {"steps": 12, "batch": 8, "minutes": 0.005, "validate_every": 1000}
     assert train(folder, tmp_path / "slow", "small", **settings, watcher=Slow()).validation_loss > 0
 
 
-def test_a_training_that_diverges_says_so(folder, tmp_path):
+def test_a_training_that_diverges_says_so(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(TrifoldError, match=r"training diverged.* at step \d+(.|\n)*learning rate below 1e\+18"):
         run_tiny(folder, tmp_path / "run", learning_rate=1e18)
 
 
 @pytest.mark.parametrize("save_seconds", [-1.0, 60.0])
 @pytest.mark.parametrize("blow", [1e3, math.nan])
-def test_weights_that_are_lost_are_those_of_the_least_loss_again(folder, tmp_path, monkeypatch, blow, save_seconds):
+def test_weights_that_are_lost_are_those_of_the_least_loss_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blow: float, save_seconds: float
+) -> None:
     """And the training goes on from there, at half the rate and as an optimizer that has seen nothing."""
     rates, taken, set_rate = [], [], loop.set_rate
 
@@ -215,7 +223,7 @@ def test_weights_that_are_lost_are_those_of_the_least_loss_again(folder, tmp_pat
     assert [line["step"] for line in lines] == ([5, 10, 13] if math.isfinite(blow) else [5, 13])
 
 
-def test_weights_that_are_lost_are_not_saved(folder, tmp_path, monkeypatch):
+def test_weights_that_are_lost_are_not_saved(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A save between two validations looks at the loss, too."""
     monkeypatch.setattr(loop, "SAVE_SECONDS", -1.0)
     with pytest.raises(TrifoldError, match="training diverged"):
@@ -224,11 +232,11 @@ def test_weights_that_are_lost_are_not_saved(folder, tmp_path, monkeypatch):
     assert math.isfinite(header["state"]["loss_sum"])
 
 
-def test_seeds_are_compared_on_the_same_states(folder, tmp_path, monkeypatch):
+def test_seeds_are_compared_on_the_same_states(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     samples = []
     measure = loop.validation_loss
 
-    def watch(model, validation, **choice):
+    def watch(model: Model, validation: Dataset, **choice: Any) -> float:
         samples.append(validation)
         return measure(model, validation, **choice)
 
@@ -238,7 +246,7 @@ def test_seeds_are_compared_on_the_same_states(folder, tmp_path, monkeypatch):
     assert len({tuple(sample.structures.arguments.tolist()) for sample in samples}) == 1
 
 
-def test_one_process_trains_in_a_folder(folder, tmp_path):
+def test_one_process_trains_in_a_folder(folder: Path, tmp_path: Path) -> None:
     run_tiny(folder, tmp_path / "run", steps=5)
     with (
         RunFolder(tmp_path / "run").locked(),
@@ -248,7 +256,7 @@ def test_one_process_trains_in_a_folder(folder, tmp_path):
     resume(tmp_path / "run", steps=6)
 
 
-def test_who_is_refused_leaves_the_lock_to_its_holder(tmp_path):
+def test_who_is_refused_leaves_the_lock_to_its_holder(tmp_path: Path) -> None:
     """Also before there is anything but the lock in the folder."""
     run = RunFolder(tmp_path / "run")
     with run.locked():
@@ -258,7 +266,7 @@ def test_who_is_refused_leaves_the_lock_to_its_holder(tmp_path):
     assert not run.path.exists()
 
 
-def test_a_run_of_another_version_and_a_missing_device_are_errors(folder, tmp_path):
+def test_a_run_of_another_version_and_a_missing_device_are_errors(folder: Path, tmp_path: Path) -> None:
     run_tiny(folder, tmp_path / "run", steps=5)
     with pytest.raises(TrifoldError, match="cannot use the device abacus"):
         resume(tmp_path / "run", device="abacus")
@@ -268,12 +276,12 @@ def test_a_run_of_another_version_and_a_missing_device_are_errors(folder, tmp_pa
         resume(tmp_path / "run")
 
 
-def test_foreign_folders_in_a_run_do_no_harm(folder, tmp_path):
+def test_foreign_folders_in_a_run_do_no_harm(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "run" / "seed-0-copy").mkdir(parents=True)
     assert run_tiny(folder, tmp_path / "run", steps=5).model_path.exists()
 
 
-def test_minutes_end_a_run_and_its_schedule(folder, tmp_path, monkeypatch):
+def test_minutes_end_a_run_and_its_schedule(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A look at the watch takes a hundredth of a second here."""
     looks, rates, set_rate = itertools.count(), [], loop.set_rate
     for module in (loop, together):
@@ -284,7 +292,7 @@ def test_minutes_end_a_run_and_its_schedule(folder, tmp_path, monkeypatch):
     assert max(rates) > 0.9e-3 and rates[-1] < 0.1e-3 and rates[2:] == sorted(rates[2:], reverse=True)
 
 
-def test_a_run_folder_is_complete_and_readable(folder, tmp_path):
+def test_a_run_folder_is_complete_and_readable(folder: Path, tmp_path: Path) -> None:
     run_tiny(folder, tmp_path / "run")
     names = {path.name for path in (tmp_path / "run").iterdir()}
     assert names == {"config.json", "environment.json", "data.json", "curves.png", "model.safetensors", "seed-0"}
@@ -294,7 +302,7 @@ def test_a_run_folder_is_complete_and_readable(folder, tmp_path):
     assert provenance["data"]["hash"] == summary["hash"] and provenance["settings"]["steps"] == 12
 
 
-def test_a_run_is_not_overwritten_and_not_resumed_on_other_data(folder, tmp_path):
+def test_a_run_is_not_overwritten_and_not_resumed_on_other_data(folder: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     write_problems(copy, "gripper", [1, 2], 0)
     run_tiny(copy, tmp_path / "run", steps=5)
@@ -307,7 +315,7 @@ def test_a_run_is_not_overwritten_and_not_resumed_on_other_data(folder, tmp_path
         resume(tmp_path)
 
 
-def test_a_resumed_run_keeps_the_split_that_was_recorded(tmp_path, monkeypatch):
+def test_a_resumed_run_keeps_the_split_that_was_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_problems(tmp_path / "pddl", "gripper", [1, 2, 3], 0, per_size=2)
     run_tiny(tmp_path / "pddl", tmp_path / "run", steps=5)
     before = json.loads((tmp_path / "run" / "data.json").read_text())
@@ -324,7 +332,9 @@ def test_a_resumed_run_keeps_the_split_that_was_recorded(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("role", ["training", "validation"])
-def test_a_resumed_run_does_not_go_on_without_a_problem(tmp_path, monkeypatch, role):
+def test_a_resumed_run_does_not_go_on_without_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, role: str
+) -> None:
     """One that was labelled when it began may fail later, if the cache is gone and the machine is busy."""
     write_problems(tmp_path / "pddl", "gripper", [1, 2, 3], 0)
     run_tiny(tmp_path / "pddl", tmp_path / "run", steps=5)
@@ -332,7 +342,7 @@ def test_a_resumed_run_does_not_go_on_without_a_problem(tmp_path, monkeypatch, r
     name = next(file["file"] for file in json.loads(before)["files"] if file["role"] == role)
     label = prepare.label
 
-    def fail(*what, **how):
+    def fail(*what: Any, **how: Any) -> list[Labelled]:
         return [
             replace(item, outcome="timeout", space=None) if item.path.name == name else item
             for item in label(*what, **how)
@@ -344,7 +354,7 @@ def test_a_resumed_run_does_not_go_on_without_a_problem(tmp_path, monkeypatch, r
     assert (tmp_path / "run" / "data.json").read_text() == before
 
 
-def test_a_resumed_run_may_have_more_time_for_labels(tmp_path):
+def test_a_resumed_run_may_have_more_time_for_labels(tmp_path: Path) -> None:
     """As the remedy says: a failure is remembered, unless the limits in config.json are others."""
     write_problems(tmp_path / "pddl", "gripper", [1, 2], 0)
     run_tiny(tmp_path / "pddl", tmp_path / "run", steps=5)
@@ -359,7 +369,7 @@ def test_a_resumed_run_may_have_more_time_for_labels(tmp_path):
         assert (run.path / "data.json").read_text() == before
 
 
-def test_nothing_is_left_of_a_run_that_could_not_begin(tmp_path):
+def test_nothing_is_left_of_a_run_that_could_not_begin(tmp_path: Path) -> None:
     write_problems(tmp_path / "pddl", "gripper", [1], 0)
     (problem,) = (tmp_path / "pddl" / "train").iterdir()
     problem.write_text("(define (problem")
@@ -379,21 +389,21 @@ def test_nothing_is_left_of_a_run_that_could_not_begin(tmp_path):
         ({"schedule": "magic"}, "schedule is one of constant, cosine"),
     ],
 )
-def test_senseless_settings_are_refused(folder, tmp_path, wrong, message):
+def test_senseless_settings_are_refused(folder: Path, tmp_path: Path, wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(TrifoldError, match=message):
         run_tiny(folder, tmp_path / "run", **wrong)
     assert not (tmp_path / "run").exists()
 
 
-def test_a_gradient_beyond_the_clip_is_scaled_down_to_it():
+def test_a_gradient_beyond_the_clip_is_scaled_down_to_it() -> None:
     """A network of one weight w, V = w n, whose gradient is the mean of n: 3 for states with n = 2 and n = 4."""
     network = torch.nn.Linear(1, 1, bias=False)
 
     class Data:
-        def take(self, indices):
+        def take(self, indices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
             return indices[:, None].float(), torch.full((len(indices), 1), 100.0)
 
-    def gradient(clip):
+    def gradient(clip: float | None) -> float:
         optimizer = torch.optim.SGD(network.parameters(), lr=0.0)
         model = SimpleNamespace(network=lambda states, backend: network(states), backend=REFERENCE)
         model.network.parameters = network.parameters
