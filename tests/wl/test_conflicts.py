@@ -13,7 +13,7 @@ from trifold.wl import find_conflicts
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), min_size=1, max_size=30))
-def test_equals_the_definition(states):
+def test_equals_the_definition(states: list[tuple[int, int]]) -> None:
     colours, targets = (torch.tensor(column) for column in zip(*states, strict=True))
     found = find_conflicts(colours, targets, max_witnesses=2)
     classes = defaultdict(list)
@@ -30,6 +30,6 @@ def test_equals_the_definition(states):
         assert colours[low] == colours[high] and targets[high] - targets[low] == gap
 
 
-def test_nothing_conflicts_where_there_is_nothing():
+def test_nothing_conflicts_where_there_is_nothing() -> None:
     nothing = torch.empty(0, dtype=torch.int64)
     assert find_conflicts(nothing, nothing).witnesses == []

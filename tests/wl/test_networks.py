@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from trifold.domains import DOMAINS, domain_text
 from trifold.encoders import Plain
 from trifold.model import ModelConfig, ValueNetwork
 from trifold.pddl import expand
-from trifold.structures import READOUT
+from trifold.structures import READOUT, Structures
 from trifold.wl import refine
 from trifold.wl.folklore import FOLKLORE, add_compositions
 
@@ -33,14 +34,14 @@ TOLERANCE = 1e-10
 
 
 @pytest.fixture(scope="module", params=SIZES)
-def states(request):
+def states(request: pytest.FixtureRequest) -> Structures:
     problem = DOMAINS[request.param].problem(random.Random(7), SIZES[request.param])
     structures = expand(domain_text(request.param), problem, 50_000).structures()
     chosen = random.Random(1).sample(range(len(structures)), min(120, len(structures)))
     return structures.take(torch.tensor(chosen))
 
 
-def spread(numbers, classes):
+def spread(numbers: torch.Tensor, classes: torch.Tensor) -> Any:
     """(classes, …) the least and the greatest number of each class."""
     numbers = numbers.reshape(len(classes), -1)
     index = classes[:, None].expand_as(numbers)
@@ -48,14 +49,14 @@ def spread(numbers, classes):
     return (empty.scatter_reduce(0, index, numbers, way, include_self=False) for way in ("amin", "amax"))
 
 
-def assert_merged(numbers, classes):
+def assert_merged(numbers: torch.Tensor, classes: torch.Tensor) -> None:
     low, high = spread(numbers, classes)
     assert (high - low).max() <= TOLERANCE * numbers.abs().max()
 
 
 @pytest.mark.parametrize("layers", [1, 2, 4])
 @pytest.mark.parametrize("name", CONFIGS)
-def test_a_network_separates_what_the_colouring_does(states, name, layers):
+def test_a_network_separates_what_the_colouring_does(states: Structures, name: str, layers: int) -> None:
     """With gradients: without them a CPU merges equal elements by a colouring of its own."""
     config = replace(CONFIGS[name], dim=8, layers=layers)
     encoded = config.build_encoder()(states)
@@ -75,7 +76,7 @@ def test_a_network_separates_what_the_colouring_does(states, name, layers):
     assert gaps.sum() >= 0.99 * pairs
 
 
-def test_a_network_of_some_relations_sees_no_others():
+def test_a_network_of_some_relations_sees_no_others() -> None:
     structures = expand(domain_text("gripper"), DOMAINS["gripper"].problem(random.Random(0), 2), 1000).structures()
     encoded = Plain()(structures)
     relations = [encoded.signature["carry"]]

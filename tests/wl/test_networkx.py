@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 import torch
@@ -16,7 +17,12 @@ from trifold.wl import refine
 SIZES = {"gripper": 3, "blocks-m": 4, "logistics": 2, "miconic": 3, "navig-xy": 3}
 
 
-def incidence_graph(n, atoms):
+def incidence_graph(
+    n: int,
+    atoms: set[tuple[str, tuple[int, int]] | tuple[str, tuple[int]]]
+    | set[tuple[str, tuple[int, int]]]
+    | set[tuple[str, tuple[int]]],
+) -> Any:
     """A vertex for each object and each atom; an edge tells at which positions of the atom the object is."""
     import networkx
 
@@ -30,7 +36,7 @@ def incidence_graph(n, atoms):
 
 
 @pytest.mark.parametrize("domain", SIZES)
-def test_class_counts_of_every_round_are_those_of_networkx(domain):
+def test_class_counts_of_every_round_are_those_of_networkx(domain: str) -> None:
     """An object hears of its atoms' relations in the first iteration, and of their other objects every second one."""
     from networkx import weisfeiler_lehman_graph_hash
 

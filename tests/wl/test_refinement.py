@@ -6,6 +6,7 @@ import math
 import random
 from dataclasses import replace
 from itertools import permutations, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from trifold.wl import digest, number_classes, refine
 from trifold.wl import refinement as module
 from trifold.wl.hashing import mix
 
-ENCODERS = {"plain": Plain(), "t=0": Pairs(0), "t=1": Pairs(1), "t=2": Pairs(2), "t=∞": Pairs(math.inf)}
+ENCODERS: dict[str, Any] = {"plain": Plain(), "t=0": Pairs(0), "t=1": Pairs(1), "t=2": Pairs(2), "t=∞": Pairs(math.inf)}
 PROBLEMS = {
     "gripper": DOMAINS["gripper"].problem(random.Random(3), 2),
     "blocks-m": DOMAINS["blocks-m"].problem(random.Random(5), 3),
@@ -32,12 +33,12 @@ PROBLEMS = {
 }
 
 
-def same_partition(first: list[int], second: list[int]) -> bool:
+def same_partition(first: Sequence[object], second: Sequence[object]) -> bool:
     """Whether two lists of colours merge the same positions."""
     return len(set(first)) == len(set(second)) == len(set(zip(first, second, strict=True)))
 
 
-def assert_same(fast, exact):
+def assert_same(fast: Colouring, exact: Colouring) -> None:
     assert fast.rounds == exact.rounds and fast.classes == exact.classes
     assert same_partition(fast.elements.tolist(), exact.elements.tolist())
     for row, other in zip(fast.history.tolist(), exact.history.tolist(), strict=True):
@@ -48,13 +49,15 @@ def assert_same(fast, exact):
 @pytest.mark.parametrize("rounds", [0, 2, None])
 @settings(max_examples=25)
 @given(naive=batches)
-def test_equals_its_definition_on_random_structures(name, rounds, naive):
+def test_equals_its_definition_on_random_structures(name: str, rounds: int | None, naive: list[Naive]) -> None:
     encoded = ENCODERS[name](from_naive(naive))
     assert_same(refine(encoded, rounds), refine_exactly(encoded, rounds))
 
 
 @pytest.mark.parametrize("piece", [1, 100, 2**17])
-def test_equals_its_definition_on_many_structures_in_pieces_of_any_size(piece, monkeypatch):
+def test_equals_its_definition_on_many_structures_in_pieces_of_any_size(
+    piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "PIECE", piece)
     naive = random_structures(60, 4, 4, seed=1) + random_structures(20, 7, 12, seed=2) + [(1, set()), (3, set())]
     encoded = Pairs(1)(from_naive(naive))
@@ -63,7 +66,7 @@ def test_equals_its_definition_on_many_structures_in_pieces_of_any_size(piece, m
 
 @pytest.mark.parametrize("name", ENCODERS)
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_equals_its_definition_on_real_states(name, problem):
+def test_equals_its_definition_on_real_states(name: str, problem: str) -> None:
     structures = expand(domain_text(problem), PROBLEMS[problem], 10_000).structures()
     chosen = random.Random(0).sample(range(len(structures)), min(20, len(structures)))
     encoded = ENCODERS[name](structures.take(torch.tensor(chosen)))
@@ -73,7 +76,9 @@ def test_equals_its_definition_on_real_states(name, problem):
 @given(
     naive=batches, relations=st.sets(st.sampled_from(SIGNATURE.names)), marks=st.sets(st.sampled_from(["red", "edge"]))
 )
-def test_equals_its_definition_for_some_relations_marks_and_receivers(naive, relations, marks):
+def test_equals_its_definition_for_some_relations_marks_and_receivers(
+    naive: list[Naive], relations: set[str], marks: set[str]
+) -> None:
     encoded = Plain()(from_naive(naive))
     names = [(name + MARK if name in marks else name, arity) for name, arity in encoded.signature]
     encoded = replace(encoded, signature=Signature.of(names))
@@ -83,7 +88,7 @@ def test_equals_its_definition_for_some_relations_marks_and_receivers(naive, rel
 
 @pytest.mark.parametrize("name", ENCODERS)
 @given(naive=naive_structures(), data=st.data())
-def test_renaming_objects_changes_no_colour(name, naive, data):
+def test_renaming_objects_changes_no_colour(name: str, naive: Naive, data: st.DataObject) -> None:
     n, atoms = naive
     names = data.draw(st.permutations(range(n)))
     renamed = (n, {(relation, tuple(names[o] for o in args)) for relation, args in atoms})
@@ -104,7 +109,7 @@ def test_renaming_objects_changes_no_colour(name, naive, data):
 
 
 @given(naive=batches)
-def test_rounds_only_split_and_the_fixed_point_stays(naive):
+def test_rounds_only_split_and_the_fixed_point_stays(naive: list[Naive]) -> None:
     encoded = Pairs(1)(from_naive(naive))
     found = refine(encoded, None)
     for i in range(found.rounds):
@@ -119,7 +124,7 @@ def test_rounds_only_split_and_the_fixed_point_stays(naive):
 
 
 @given(naive=batches)
-def test_digests_of_pieces_are_those_of_the_whole_and_number_its_classes(naive):
+def test_digests_of_pieces_are_those_of_the_whole_and_number_its_classes(naive: list[Naive]) -> None:
     encoded = Pairs(1)(from_naive(naive))
     pieces = [Pairs(1)(from_naive([structure])) for structure in naive]
     whole = digest(encoded, 4)
@@ -127,7 +132,7 @@ def test_digests_of_pieces_are_those_of_the_whole_and_number_its_classes(naive):
     assert torch.equal(number_classes(whole), refine(concatenate(pieces), 4).structures)
 
 
-def test_digests_depend_on_names_of_relations_and_not_on_their_order():
+def test_digests_depend_on_names_of_relations_and_not_on_their_order() -> None:
     forward = Structures.build(
         Signature.of([("a", 2), ("b", 1), (READOUT, 1)]), [2], {"a": [[[0, 1]]], READOUT: [[[0]]]}
     )
@@ -137,14 +142,14 @@ def test_digests_depend_on_names_of_relations_and_not_on_their_order():
     assert torch.equal(digest(forward, 2), digest(backward, 2))
 
 
-def test_digests_never_change():
+def test_digests_never_change() -> None:
     """They hold in every process and on every machine, and may be stored."""
     atoms = {"on": [[[0, 1]]], READOUT: [[[0], [1]]]}
     structure = Structures.build(Signature.of([("on", 2), (READOUT, 1)]), [2], atoms)
     assert digest(structure, 3).tolist() == [[-2062576982250305184, -3389521787727946962]]
 
 
-def test_the_second_stream_tells_apart_what_collides_in_the_first():
+def test_the_second_stream_tells_apart_what_collides_in_the_first() -> None:
     rows = torch.tensor([[1, 5], [1, 6], [2, 5], [1, 5]])
     assert same_partition(number_classes(rows).tolist(), [0, 1, 2, 0])
 
@@ -187,7 +192,7 @@ def random_graphs(seed: int) -> list[Graph]:
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("rounds", [0, 1, 2, None])
-def test_on_graphs_it_is_1_wl_2_owl_and_2_fwl(seed, rounds):
+def test_on_graphs_it_is_1_wl_2_owl_and_2_fwl(seed: int, rounds: int | None) -> None:
     graphs = random_graphs(seed)
     plain = Structures.build(
         Signature.of([("edge", 2), (READOUT, 1)]),
@@ -210,7 +215,7 @@ def test_on_graphs_it_is_1_wl_2_owl_and_2_fwl(seed, rounds):
         assert same_partition(colouring.elements.tolist(), colours)
 
 
-def test_what_is_missing_is_named():
+def test_what_is_missing_is_named() -> None:
     bare = from_naive([(2, {("edge", (0, 1))})])
     with pytest.raises(ValueError, match="@readout"):
         refine(bare, 1)
@@ -220,7 +225,7 @@ def test_what_is_missing_is_named():
         refine(Plain()(bare), -1)
 
 
-def test_no_structures_have_no_classes():
+def test_no_structures_have_no_classes() -> None:
     nothing = Plain()(from_naive([(2, set())])).take(torch.empty(0, dtype=torch.int64))
     for rounds in (2, None):
         assert refine(nothing, rounds).elements.tolist() == refine(nothing, rounds).structures.tolist() == []
