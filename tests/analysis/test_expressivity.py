@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 import torch
 
-from trifold.analysis import ARCHITECTURES, Folklore, architectures, compare_architectures, plot_expressivity
+from trifold.analysis import (
+    ARCHITECTURES,
+    Expressivity,
+    Finding,
+    Folklore,
+    architectures,
+    compare_architectures,
+    plot_expressivity,
+)
 from trifold.analysis.expressivity import sample_evenly
 from trifold.data import Labelled, LabelLimits, label
 from trifold.domains import domain_text, write_problems

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from unified_planning.io import PDDLReader
 
+from trifold.domains import SPLITS, Split
 from trifold.domains.grid import Regions, draw_doors, draw_instance, generate, lay_out, suite, write_problem
 from trifold.domains.grid_sizes import HELD_OUT
 from trifold.pddl import expand, load_domain, load_problem

@@ -22,7 +22,7 @@ from oracles_pairs import (
     square,
 )
 from trifold.domains import DOMAINS, domain_text
-from trifold.encoders import Compositions, Marks, Oblivious, Pairs, encode_all, encode_chunks, layer_rows
+from trifold.encoders import Compositions, Encoder, Marks, Oblivious, Pairs, encode_all, encode_chunks, layer_rows
 from trifold.errors import TrifoldError
 from trifold.pddl import expand
 from trifold.structures import READOUT, Signature, Structures, concatenate

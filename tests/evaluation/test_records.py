@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import get_type_hints
+from pathlib import Path
+from typing import Any, get_type_hints
 
 import pytest
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import typer
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from blank_record import BLANK
 from trifold.commands.reference import reference as reference_command

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from trifold.evaluation.paper import Published
 
 from published import OWN_FILES, PUBLISHED
 from trifold.domains import PAPER

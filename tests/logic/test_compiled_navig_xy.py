@@ -15,8 +15,8 @@ from trifold.encoders import Pairs
 from trifold.logic import evaluate, parameters
 from trifold.logic.navig_xy import distance_network, near_goal, robot_near_goal
 from trifold.model import Model, ModelConfig, ValueNetwork
-from trifold.pddl import load_domain, load_problem
-from trifold.planning import Outcome, solve
+from trifold.pddl import Domain, Problem, State, load_domain, load_problem
+from trifold.planning import Outcome, Trajectory, solve
 from trifold.structures import READOUT
 
 BOUND = 16

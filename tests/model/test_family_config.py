@@ -16,7 +16,7 @@ from trifold.encoders import ENCODERS
 from trifold.errors import TrifoldError
 from trifold.model import Model, ModelConfig, UntrainedRelation, checkpoint
 from trifold.nn import RGNN, EdgeTransformer
-from trifold.pddl import expand, load_domain, load_problem
+from trifold.pddl import StateSpace, expand, load_domain, load_problem
 from trifold.training import read_recipe
 
 LABELS = {"plain": "R-GNN", "pairs": "R-GNN[1]", "compositions": "R-GNN₂", "oblivious": "2-GNN", "marks": "ET"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from oracles import from_naive
+from oracles import Naive, from_naive
 from trifold.model import ModelConfig, ValueNetwork
 from trifold.nn import BACKENDS, RGNN
 from trifold.structures import Signature

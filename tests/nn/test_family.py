@@ -23,7 +23,7 @@ from oracles_pairs import (
     square,
 )
 from trifold.domains import DOMAINS, domain_text
-from trifold.encoders import Compositions, Pairs
+from trifold.encoders import Compositions, Encoder, Pairs
 from trifold.errors import TrifoldError
 from trifold.model import ModelConfig, ValueNetwork
 from trifold.nn import EdgeTransformer, InitialEmbeddings

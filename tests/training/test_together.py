@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ import torch
 from trifold.errors import TrifoldError
 from trifold.model import Model, checkpoint
 from trifold.training import Watcher, loop, resume, together, train
+from trifold.training.loop import Progress
 from trifold.training.run import Diverged, RunFolder, TrainingState
 from trifold.training.together import train_seeds
 

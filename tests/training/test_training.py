@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from trifold.errors import TrifoldError
 from trifold.model import Model, checkpoint
 from trifold.nn import REFERENCE
 from trifold.training import Watcher, loop, prepare, resume, together, train
+from trifold.training.loop import Progress
 from trifold.training.run import RunFolder
 from trifold.training.step import TrainingStep
 

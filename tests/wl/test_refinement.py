@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations, product
 from typing import Any
@@ -14,13 +15,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles import SIGNATURE, batches, from_naive, naive_structures, random_structures
+from oracles import SIGNATURE, Naive, batches, from_naive, naive_structures, random_structures
 from oracles_wl import Graph, k_fwl, k_owl, one_wl, refine_exactly
 from trifold.domains import DOMAINS, domain_text
 from trifold.encoders import Pairs, Plain
 from trifold.pddl import expand
 from trifold.structures import MARK, READOUT, Signature, Structures, concatenate
-from trifold.wl import digest, number_classes, refine
+from trifold.wl import Colouring, digest, number_classes, refine
 from trifold.wl import refinement as module
 from trifold.wl.hashing import mix
 
