@@ -32,7 +32,7 @@ SLOW = [
     "tests/evaluation/test_references.py",
     "tests/fuzz",
     "tests/logic/test_compiled_navig_xy.py",
-    "tests/model/test_fused_values.py",
+    "tests/nn/test_cuda.py",
     "tests/nn/test_family.py",
     "tests/nn/test_fused.py",
     "tests/nn/test_rgnn.py",

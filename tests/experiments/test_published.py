@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from trifold.evaluation.paper import Published
 
-from published import OWN_FILES, PUBLISHED
+from published import OWN_FILES, PUBLISHED, Published
 from trifold.domains import PAPER
 
 OPTIMAL_TOTALS = {"blocks-s": 668, "blocks-m": 824, "gripper": 1764, "miconic": 1342}
