@@ -112,6 +112,17 @@ def test_a_signal_after_the_end_changes_nothing(number: signal.Signals) -> None:
     assert (done.returncode, done.stderr) == (3, "")
 
 
+def test_an_interrupt_while_a_text_is_executed_does_not_change_the_exit_code(tmp_path: Path) -> None:
+    """As dataclasses do when they are imported: `python -m` would end by SIGINT, whatever was caught."""
+    (tmp_path / "ended.py").write_text(
+        "import signal, sys\n"
+        "from trifold.commands.ending import run_to_the_end\n"
+        "sys.exit(run_to_the_end(lambda: exec('import signal; signal.raise_signal(signal.SIGTERM)')))\n"
+    )
+    done = subprocess.run([sys.executable, "-m", "ended"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, "interrupted\n")
+
+
 def test_a_reader_that_has_gone_ends_a_command_without_a_word() -> None:
     reader, writer = os.pipe()
     os.close(reader)

@@ -37,6 +37,9 @@ def run_to_the_end(command: Callable[[], object]) -> int:
         if not asked:
             raise
         _say("interrupted")  # a library may make another error of an interrupt
+    # An interrupt in a text that is executed, as dataclasses are, is remembered by `python -m`, which would then end by
+    # SIGINT whatever the exit code. The next text that is executed makes it forget.
+    exec("")
     return 128 + asked[0] if asked else code
 
 
