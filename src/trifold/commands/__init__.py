@@ -12,6 +12,7 @@ from trifold.commands.domains import domains
 from trifold.commands.ending import run_to_the_end
 from trifold.commands.evaluate import evaluate
 from trifold.commands.expressivity import expressivity
+from trifold.commands.generate import add_domains
 from trifold.commands.generate import app as generate
 from trifold.commands.label import label
 from trifold.commands.models import models
@@ -60,4 +61,5 @@ def main() -> None:
 
 def _run() -> None:
     load_plugins()
+    add_domains()
     app()

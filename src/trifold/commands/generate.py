@@ -209,5 +209,12 @@ def _refusals() -> Iterator[None]:
         ) from None
 
 
-for _domain in DOMAINS.values():
-    app.command(_domain.name, help=_help(_domain))(_subcommand(_domain))
+def add_domains() -> None:
+    """Give a subcommand to every domain that has none yet: plugins may have added some."""
+    known = {command.name for command in app.registered_commands}
+    for domain in DOMAINS.values():
+        if domain.name not in known:
+            app.command(domain.name, help=_help(domain))(_subcommand(domain))
+
+
+add_domains()
