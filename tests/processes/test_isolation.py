@@ -15,6 +15,7 @@ import pytest
 from trifold.outcomes import Outcome
 from trifold.processes import Limits, Result, run_isolated
 
+pytestmark = pytest.mark.real_children
 FUNCTION = "isolated_jobs:run"
 
 

@@ -15,6 +15,7 @@ from trifold.commands.progress import show_records, tell_waiting, when_interrupt
 from trifold.errors import TrifoldError
 
 if TYPE_CHECKING:
+    from trifold.evaluation import Record
     from trifold.training import RunFolder, Selection
 
 Problems = Annotated[
@@ -47,7 +48,7 @@ def select(
     stopped. The problems must not be those that results are reported on. Without DIR they are those that the run's
     recipe describes, drawn into RUN/selection.
     """
-    from trifold.evaluation import best_of, evaluate, file_sha256, score_each
+    from trifold.evaluation import best_of, file_sha256, score_each
     from trifold.pddl import find_domain, find_problems
     from trifold.processes import available_cores
     from trifold.training import RunFolder
@@ -73,18 +74,10 @@ def select(
         "device": device,
     }
     losses = {name: _validation_loss(path) for name, path in candidates.items()}
-    records, file = {}, run / "selection.jsonl"
-    with when_interrupted("interrupted; the same command goes on from there"):
-        for name, path in candidates.items():
-            with show_records("evaluating", len(problems), describe_attempt, quiet) as show:
-                settings |= {"on_record": show, "on_wait": lambda: tell_waiting(file)}
-                records[name] = evaluate(path, problems, records=file, **settings)
-    scores = score_each(records)
+    scores = score_each(_evaluate_each(candidates, problems, run / "selection.jsonl", settings, quiet))
     chosen = best_of(scores, losses)
-    selection = {
+    selection = {name: settings[name] for name in ("policy", "max_steps")} | {
         "problems": sorted(map(file_sha256, problems)),
-        "policy": settings["policy"],
-        "max_steps": settings["max_steps"],
         "models": {name: asdict(score) | {"validation_loss": losses[name]} for name, score in scores.items()},
     }
     _keep(folder, candidates[chosen], selection)
@@ -111,6 +104,20 @@ def _find_candidates(folder: RunFolder) -> dict[str, Path]:
             "the training in this folder is not finished", place=place, remedy=f"trifold train --resume {place}"
         )
     return candidates
+
+
+def _evaluate_each(
+    candidates: dict[str, Path], problems: list[Path], records: Path, settings: dict[str, Any], quiet: bool
+) -> dict[str, list[Record]]:
+    from trifold.evaluation import evaluate
+
+    found = {}
+    with when_interrupted("interrupted; the same command goes on from there"):
+        for name, path in candidates.items():
+            with show_records("evaluating", len(problems), describe_attempt, quiet) as show:
+                settings |= {"on_record": show, "on_wait": lambda: tell_waiting(records)}
+                found[name] = evaluate(path, problems, records=records, **settings)
+    return found
 
 
 def _keep(folder: RunFolder, file: Path, selection: dict[str, Any]) -> None:

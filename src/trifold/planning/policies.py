@@ -1,7 +1,7 @@
 """The policies by name: to add one is a function in a file of its own, and its line here.
 
-A policy outside of the package needs no line: wherever a name is asked for, "module:function" will do. Python must find
-the module: beside the script that runs, or in a folder that PYTHONPATH names.
+A policy outside of the package needs no line: a plugin adds it to the dict (`trifold.plugins`), or "module:function"
+stands for a name. Python must find the module: beside the script that runs, or in a folder that PYTHONPATH names.
 """
 
 from __future__ import annotations
