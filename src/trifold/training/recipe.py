@@ -107,7 +107,7 @@ def read_recipe(source: Path | str, changes: Mapping[str, Value] | None = None) 
 
     >>> recipe = read_recipe("small", {"steps": 2, "model.t": math.inf})
     >>> recipe.settings.steps, recipe.settings.batch, recipe.model.label
-    (2, 32, 'R-GNN[inf]')
+    (2, 32, 'R-GNN[∞]')
     >>> read_recipe("fast", {"encoder": "compositions"}).model.dim
     32
     """
