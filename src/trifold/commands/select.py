@@ -139,8 +139,7 @@ def _selection_of(folder: RunFolder) -> Selection | None:
 
 def draw_problems_of(selection: Selection, folder: Path) -> Path:
     """Draw two problems of each size of a selection into the folder."""
-    from trifold.domains import DOMAINS
-    from trifold.domains.suite import draw_problems, split_texts, write_texts
+    from trifold.domains import DOMAINS, draw_problems, split_texts, write_texts
 
     name, seed = selection.domain, selection.generator_seed
     defaults = {option.name: option.default for option in DOMAINS[name].options.values()}

@@ -41,21 +41,25 @@ class TrainingDisplay(Watcher):
         self.written: dict[int, float] = {}
 
     def start(self, description: str, total: int) -> TaskID:
+        """Begin a bar, in the place of the one before."""
         if self.task is not None:
             self.bar.remove_task(self.task)
         self.task = self.bar.add_task(description, total=total, facts="")
         return self.task
 
     def line(self, text: str) -> None:
+        """Write a line above the bars."""
         if self.console.is_terminal:
             self.bar.console.print(text)
         else:
             typer.echo(text, err=True)
 
     def labelling(self, problems: int) -> None:
+        """Begin the bar of labelling."""
         self.start("labelling", problems)
 
     def labelled(self, item: Labelled) -> None:
+        """Advance it, and say which problem is left out, and why."""
         assert self.task is not None
         self.bar.advance(self.task)
         if item.outcome != "labelled":
@@ -64,12 +68,14 @@ class TrainingDisplay(Watcher):
             self.line(f"left out {item.path.name}: {item.outcome}{reason}{known}")
 
     def encoding(self, done: int, states: int) -> None:
+        """Show how many states are encoded."""
         if self.task is None or self.bar.tasks[-1].description != "encoding" or self.bar.tasks[-1].total != states:
             self.start("encoding", states)
         assert self.task is not None
         self.bar.update(self.task, completed=done)
 
     def prepared(self, summary: dict[str, Any]) -> None:
+        """Say what there is to learn from."""
         dead, target = summary["dead_ends"], summary["dead_end_target"]
         self.line(
             f"{summary['states']:,} states of {summary['problems']} problems, V* up to {summary['largest_value']}"
@@ -84,6 +90,7 @@ class TrainingDisplay(Watcher):
             self.line("the encoded states do not fit into memory: each batch is encoded when it is used")
 
     def warn_of_overlap(self, summary: dict[str, Any]) -> None:
+        """Warn where problems are alike, or validation has states of training."""
         split = summary["split"]
         for alike in split["alike"][:NAMED]:
             how = "equal" if alike["equal"] else "isomorphic, as far as colour refinement can tell"
@@ -102,6 +109,7 @@ class TrainingDisplay(Watcher):
             self.line(f"warning: no problem can be held out, as {why}: validation is on training states")
 
     def progress(self, progress: Any) -> None:
+        """Show losses, speed and time left of a seed."""
         facts = f"loss {progress.loss:.3f}"
         if progress.validation is not None:
             facts += f"  validation {progress.validation:.3f} (best {progress.best:.3f})"
@@ -123,6 +131,7 @@ class TrainingDisplay(Watcher):
             self.line(f"{name}  step {progress.step}/{progress.steps}  {facts}")
 
     def failed(self, seed: int, error: TrifoldError) -> None:
+        """Say which seed is left out, and why."""
         self.line(f"seed {seed} is left out: {error}")
 
 

@@ -66,8 +66,10 @@ class Settings:
             raise TrifoldError(f"a seed lies between 0 and 2³² − 1, not at {self.seed}")
 
     def to_json(self) -> dict[str, Any]:
+        """Its fields, as ``from_json`` reads them."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, values: object) -> Settings:
+        """Read and check the fields that a config.json or a model holds."""
         return fill(cls, values)

@@ -12,14 +12,20 @@ from trifold.training.loop import Progress
 class Watcher:
     """What a training reports as it goes; the default says nothing. A display overrides what it shows."""
 
-    def labelling(self, problems: int) -> None: ...
+    def labelling(self, problems: int) -> None:
+        """The problems are being labelled: this is how many there are."""
 
-    def labelled(self, item: Labelled) -> None: ...
+    def labelled(self, item: Labelled) -> None:
+        """One of them is done."""
 
-    def encoding(self, done: int, states: int) -> None: ...
+    def encoding(self, done: int, states: int) -> None:
+        """So far this many of the states are encoded."""
 
-    def prepared(self, summary: dict[str, Any]) -> None: ...
+    def prepared(self, summary: dict[str, Any]) -> None:
+        """The data is ready; the summary is that of data.json."""
 
-    def progress(self, progress: Progress) -> None: ...
+    def progress(self, progress: Progress) -> None:
+        """A seed has come further."""
 
-    def failed(self, seed: int, error: TrifoldError) -> None: ...
+    def failed(self, seed: int, error: TrifoldError) -> None:
+        """A seed is left out."""
