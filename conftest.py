@@ -124,8 +124,8 @@ def example_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "problem.pddl").write_text(
         DOMAINS["gripper"].problem(random.Random(0), 2, start="classic"), encoding="utf-8"
     )
-    changes = {"dim": 16, "layers": 6, "steps": 200, "batch": 16, "validate_every": 20, "learning_rate": 0.003}
-    result = train(folder / "gripper", folder / "run", "small", **changes)
+    changes: dict[str, Any] = {"dim": 16, "layers": 6, "steps": 200, "batch": 16, "validate_every": 20}
+    result = train(folder / "gripper", folder / "run", "small", learning_rate=0.003, **changes)
     result.model_path.rename(folder / "model.safetensors")
     return folder
 

@@ -40,7 +40,7 @@ def run(tmp_path: Path) -> Callable[..., Any]:
     return run
 
 
-def test_the_stages_in_order_and_once(run, tmp_path):
+def test_the_stages_in_order_and_once(run: Callable[..., Any], tmp_path: Path) -> None:
     words = ("--domain", "navig-xy", "--model", "rgnn", "--minutes", "5", "--", "--set", "batch=64")
     folder = "runs/paper/runs/navig-xy-rgnn"
     records = "runs/paper/results/suite/navig-xy.jsonl"

@@ -58,7 +58,7 @@ def test_the_model_that_solves_most_is_kept(run: Path, tmp_path: Path) -> None:
     assert len(read_records(run / "selection.jsonl")) == records == 4
 
 
-def test_without_a_folder_the_problems_are_those_of_the_recipe(run):
+def test_without_a_folder_the_problems_are_those_of_the_recipe(run: Path) -> None:
     config = json.loads((run / "config.json").read_text())
     assert "names no problems to select on" in select(run).stderr
     config["selection"] = {"domain": "gripper", "sizes": [{"balls": 2}], "max_steps": 40}
@@ -70,6 +70,6 @@ def test_without_a_folder_the_problems_are_those_of_the_recipe(run):
     }
 
 
-def test_a_folder_without_a_training_is_refused(tmp_path, example_folder):
+def test_a_folder_without_a_training_is_refused(tmp_path: Path, example_folder: Path) -> None:
     with pytest.raises(TrifoldError, match="there is no finished training in this folder"):
         select(tmp_path, example_folder / "problem.pddl")

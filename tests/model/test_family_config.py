@@ -57,7 +57,7 @@ def test_heads_must_share_the_dimensions_evenly() -> None:
     assert ModelConfig(encoder="oblivious", dim=12).dim == 12
 
 
-def test_recipes_have_the_sizes_of_the_paper():
+def test_recipes_have_the_sizes_of_the_paper() -> None:
     built = {name: read_recipe("paper", {"encoder": name}).model for name in LABELS}
     sizes = {name: (config.dim, config.layers) for name, config in built.items()}
     assert sizes == dict.fromkeys(LABELS, (64, 30)) | {"compositions": (32, 30)}

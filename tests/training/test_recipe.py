@@ -21,18 +21,18 @@ from trifold.training import RECIPE_KEYS, SECTIONS, Settings, read_recipe, shipp
 DOCUMENT = Path(__file__).parents[2] / "docs" / "recipes.md"
 
 
-def write(folder, text, name="mine.toml"):
+def write(folder: Path, text: str, name: str = "mine.toml") -> Path:
     (folder / name).write_text(text, encoding="utf-8")
     return folder / name
 
 
-def options(words):
+def options(words: list[str]) -> dict[str, str]:
     """What follows each option of a command."""
     return {word: value for word, value in zip(words, [*words[1:], ""], strict=True) if word.startswith("--")}
 
 
 @pytest.mark.parametrize("name", DOMAINS)
-def test_the_recipe_of_a_domain_is_that_of_its_model_in_the_box(name):
+def test_the_recipe_of_a_domain_is_that_of_its_model_in_the_box(name: str) -> None:
     """But for what did not exist when it was trained, and for the seed, which is of the model that was kept."""
     model, recipe = trifold.pretrained(name), read_recipe(name)
     assert model.config == recipe.model
@@ -46,7 +46,7 @@ def test_the_recipe_of_a_domain_is_that_of_its_model_in_the_box(name):
 
 
 @pytest.mark.parametrize("name", ["blocks-m", "visitall-xy"])
-def test_a_selection_draws_the_problems_that_the_model_in_the_box_was_selected_on(name, tmp_path):
+def test_a_selection_draws_the_problems_that_the_model_in_the_box_was_selected_on(name: str, tmp_path: Path) -> None:
     selection = read_recipe(name).selection
     drawn = [file for file in draw_problems_of(selection, tmp_path).iterdir() if file.name != "domain.pddl"]
     known = trifold.pretrained(name).provenance["selection"]
@@ -54,7 +54,7 @@ def test_a_selection_draws_the_problems_that_the_model_in_the_box_was_selected_o
     assert selection.max_steps == known["max_steps"]
 
 
-def test_every_shipped_recipe_can_be_read_and_says_what_it_is():
+def test_every_shipped_recipe_can_be_read_and_says_what_it_is() -> None:
     assert shipped_recipes().keys() == {"paper", "fast", "small", *DOMAINS}
     for name in shipped_recipes():
         recipe = read_recipe(name)
@@ -62,7 +62,7 @@ def test_every_shipped_recipe_can_be_read_and_says_what_it_is():
     assert read_recipe("paper").settings == Settings() and read_recipe("paper").limits == LabelLimits()
 
 
-def test_no_key_is_in_two_sections_and_all_are_documented():
+def test_no_key_is_in_two_sections_and_all_are_documented() -> None:
     assert sum(map(len, SECTIONS.values())) == len(RECIPE_KEYS)
     known = {field.name for kind in (ModelConfig, LabelLimits, Settings) for field in fields(kind)}
     assert known < RECIPE_KEYS.keys()
@@ -70,7 +70,7 @@ def test_no_key_is_in_two_sections_and_all_are_documented():
     assert [key for key in RECIPE_KEYS if f"`{key}`" not in text] == []
 
 
-def test_a_recipe_lies_on_its_base_and_changes_on_it(tmp_path):
+def test_a_recipe_lies_on_its_base_and_changes_on_it(tmp_path: Path) -> None:
     write(tmp_path, 'base = "fast"\n[model]\nlayers = 9\n[data]\nmerge = true\nkeep = inf\n[training]\nclip = 5\n')
     above = write(tmp_path, 'base = "mine.toml"\nsummary = "above"\n[training]\nclip = inf\nbatch = 8', "above.toml")
     recipe = read_recipe(above, {"training.batch": 4, "t": math.inf, "minutes": 3})
@@ -80,7 +80,7 @@ def test_a_recipe_lies_on_its_base_and_changes_on_it(tmp_path):
     assert recipe.settings.to_json() == fast | {"batch": 4, "merge": True, "minutes": 3.0, "clip": None}
 
 
-def test_what_an_encoder_has_of_its_own_lies_on_its_own_layer(tmp_path):
+def test_what_an_encoder_has_of_its_own_lies_on_its_own_layer(tmp_path: Path) -> None:
     mine = write(tmp_path, 'base = "paper"\n[model]\ndim = 48\n[model.plain]\nlayers = 5\n')
     assert read_recipe(mine).model == ModelConfig(dim=48)
     assert read_recipe(mine, {"encoder": "compositions"}).model == ModelConfig(encoder="compositions", dim=48)
@@ -118,13 +118,13 @@ def test_what_an_encoder_has_of_its_own_lies_on_its_own_layer(tmp_path):
         ("x = " + "[" * 5000, "this is no TOML"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_refused_by_name_and_file(tmp_path, text, message):
+def test_what_is_wrong_is_refused_by_name_and_file(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(TrifoldError, match=message) as caught:
         read_recipe(write(tmp_path, text))
     assert caught.value.place == str(tmp_path / "mine.toml")
 
 
 @pytest.mark.parametrize("key", ["dims", "training.dim", "model.", ".dim", "a.model.dim", ""])
-def test_a_key_that_is_none_lists_those_that_are(key):
+def test_a_key_that_is_none_lists_those_that_are(key: str) -> None:
     with pytest.raises(TrifoldError, match=r"recipes have no key(.|\n)*model: encoder, t, dim"):
         read_recipe("small", {key: 5})

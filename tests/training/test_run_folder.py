@@ -159,14 +159,14 @@ def test_a_model_without_a_validation_loss_cannot_be_selected(run: Path, folder:
         CliRunner().invoke(app, ["select", str(run), str(folder / "train")], catch_exceptions=False)
 
 
-def test_a_run_from_before_there_were_recipes_goes_on(run):
+def test_a_run_from_before_there_were_recipes_goes_on(run: Path) -> None:
     content = json.loads((run / "config.json").read_text())
     del content["selection"]
     (run / "config.json").write_text(json.dumps(content))
     assert resume(run, steps=5).steps == 5
 
 
-def test_a_run_folder_may_have_a_name_that_is_no_unicode(folder, tmp_path):
+def test_a_run_folder_may_have_a_name_that_is_no_unicode(folder: Path, tmp_path: Path) -> None:
     run = tmp_path / os.fsdecode(b"run-\xff")
     train(folder, run, **TINY, steps=2)
     result = resume(run, steps=3)
