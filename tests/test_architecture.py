@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lines": {"errors", "files", "sealed"},
     "tensor_file": {"errors", "files", "sealed"},
     "structures": set(),
-    "domains": {"expressions"},
+    "domains": {"expressions", "files"},
     "plugins": {"errors"},
     "processes": {"errors", "files", "memory", "outcomes", "plugins"},
     "pddl": {"errors", "expressions", "files", "memory", "outcomes", "sealed", "structures", "tensor_file"},

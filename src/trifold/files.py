@@ -98,10 +98,11 @@ def read_text(path: Path | str, most_bytes: int = MOST_BYTES) -> str:
         ) from None
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes, *, durable: bool = True) -> None:
     """Write a file so that a crash, a kill or a full disk leaves either the old content or the new one.
 
-    Missing folders are made. A pipe or a device is written to as it is: there is nothing to replace.
+    Missing folders are made. A pipe or a device is written to as it is: there is nothing to replace. What can be made
+    again need not be durable, so as not to wait for the disk: if the machine goes down, the file may be empty.
     """
     try:
         if path.exists() and not path.is_file():
@@ -114,7 +115,8 @@ def write_whole(path: Path, content: bytes) -> None:
         with _new_part(goal.parent) as (file, part):
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
             os.replace(part, goal)
     except OSError as error:
         raise mendable(error, "write the file", path) from error

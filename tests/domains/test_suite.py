@@ -238,7 +238,7 @@ def test_an_interrupt_leaves_no_half_of_a_file(tmp_path: Path, monkeypatch: pyte
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(Path, "replace", interrupt)
+        patched.setattr(os, "replace", interrupt)
         write_texts(tmp_path, {"domain.pddl": "any"})
     assert list(tmp_path.iterdir()) == []
     os.mkfifo(tmp_path / "domain.pddl")

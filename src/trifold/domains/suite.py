@@ -30,6 +30,7 @@ from typing import Any
 from trifold.domains.catalogue import DOMAINS, PAPER, domain_text
 from trifold.domains.generator import SPLITS, Options, Split
 from trifold.domains.isomorphism import base, certificate, read_structure, varying_predicates
+from trifold.files import write_whole
 
 SEED = 0
 """The seed of the suite ``paper``."""
@@ -216,13 +217,7 @@ def write_texts(directory: Path, texts: Mapping[str, str]) -> None:
         if path.exists() and not (path.is_file() and path.read_bytes() == contents.get(path)):
             raise FileExistsError(errno.EEXIST, "another file is there", str(path))
     for path, content in contents.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f".{path.name}.part")  # so that a file is there whole or not at all
-        try:
-            part.write_bytes(content)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        write_whole(path, content, durable=False)
 
 
 def write_problems(
