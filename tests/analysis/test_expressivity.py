@@ -169,8 +169,12 @@ def test_folklore_pairs_read_the_marks_of_the_edge_transformer(blocks: list[Labe
     assert ARCHITECTURES[-1].encode(states)[1] == 64  # one for each triple
 
 
-def test_an_architecture_that_would_send_too_many_messages_is_left_out(blocks, monkeypatch):
-    rows = {one.label: one.encode(blocks[0].space.structures())[0].message_rows() for one in ARCHITECTURES}
+def test_an_architecture_that_would_send_too_many_messages_is_left_out(
+    blocks: list[Labelled], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = blocks[0].space
+    assert space is not None
+    rows = {one.label: one.encode(space.structures())[0].message_rows() for one in ARCHITECTURES}
     messages = {one.architecture: one.messages for one in compare_architectures(blocks).findings}
     assert messages == {name: counts.double().mean() / (3 if "FWL" in name else 1) for name, counts in rows.items()}
     monkeypatch.setattr(architectures, "MESSAGES_TO_COLOUR", int(rows["R-GNN[0]"].sum()))

@@ -86,9 +86,11 @@ def test_the_limit_of_triangles_is_the_number_that_may_be() -> None:
 
 
 @pytest.mark.parametrize(("limit", "pieces"), [(2 * 27, [2, 2, 1]), (3 * 27 - 1, [2, 2, 1]), (3 * 27, [3, 2])])
-def test_so_many_triples_are_encoded_at_once_and_no_more(limit, pieces, monkeypatch):
+def test_so_many_triples_are_encoded_at_once_and_no_more(
+    limit: int, pieces: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(chunks, "TRIPLES", limit)
-    encoded = []
+    encoded: list[int] = []
 
     def encoder(structures: Structures) -> Structures:
         encoded.append(len(structures))
