@@ -17,6 +17,7 @@ from trifold.processes import Limits, Result, run_isolated
 
 pytestmark = pytest.mark.real_children
 FUNCTION = "isolated_jobs:run"
+pytestmark = pytest.mark.real_children
 
 
 @pytest.fixture(autouse=True)
