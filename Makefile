@@ -6,7 +6,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo check test fuzz crash results lint types clean
+.PHONY: demo check test fuzz crash results domains lint types clean
 
 demo: .venv/installed
 	$(BIN)/python experiments/demo.py
@@ -31,6 +31,14 @@ crash: .venv/installed  # 200 kills at random moments: nothing lost, torn or lef
 results: .venv/installed  # docs/results.md from the records in experiments/
 	$(BIN)/python experiments/results_page.py experiments/results experiments/lama --notes experiments/tried.md \
 	  $(addprefix --references ,$(sort $(wildcard experiments/references*.jsonl))) > docs/results.md
+
+domains: build/labels.json  # docs/domains.md from the suite, which is drawn in a minute and labelled in hours
+	$(BIN)/python experiments/domains_page.py build/suite --labels $< > docs/domains.md
+
+build/labels.json: | .venv/installed
+	$(BIN)/trifold generate --suite paper --out build/suite
+	$(BIN)/trifold label build/suite --json > $@.part
+	mv $@.part $@
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -34,8 +34,7 @@ options of the generator (`trifold generate DOMAIN --help` explains them), and h
 (a dash: not counted). The docstring of the domain's file in `src/trifold/domains/` says which situations the training
 split must cover, and how it does.
 
-This page is made by `experiments/domains_page.py DIR --labels labels.json`, where labels.json is the output of
-`trifold label DIR --json`.
+This page is made by `make domains`, which draws the suite and labels it.
 """
 
 

@@ -17,19 +17,9 @@ import pytest
 
 from domains_page import domains_page
 from trifold.domains import DOMAINS, PAPER, SPLITS, Split, domain_text, split_sizes
+from trifold.domains.drawing import Drawn, base_certificate, draw_problems, draw_splits, drawn_for
 from trifold.domains.isomorphism import Structure, certificate, read_structure, varying_predicates
-from trifold.domains.suite import (
-    MANIFEST,
-    Drawn,
-    base_certificate,
-    draw_problems,
-    draw_splits,
-    drawn_for,
-    frozen_hashes,
-    split_texts,
-    write_suite,
-    write_texts,
-)
+from trifold.domains.suite import MANIFEST, frozen_hashes, split_texts, write_suite, write_texts
 from trifold.model import Model
 from trifold.pddl import load_domain, load_problem
 from trifold.pddl.folder import find_problems
@@ -166,7 +156,7 @@ def test_bases_do_not_depend_on_starts_or_names() -> None:
 
 
 def test_the_page_is_what_the_code_makes(suite: tuple[Path, dict[str, Any]]) -> None:
-    """To renew it: experiments/domains_page.py DIR --labels labels.json > docs/domains.md."""
+    """To renew it: make domains."""
     page = (ROOT / "docs" / "domains.md").read_text(encoding="utf-8")
     dashes = re.sub(r"\| [\d,]+ \|$", "| – |", page, flags=re.MULTILINE)  # counts of states are measured
     assert dashes == domains_page(suite[0], {})
@@ -189,7 +179,7 @@ def test_pictures_are_small() -> None:
 
 def test_splits_depend_on_the_seed_alone() -> None:
     script = (
-        "from trifold.domains.suite import draw_splits\n"
+        "from trifold.domains import draw_splits\n"
         "print(*[p.text for name in ('vacuum', 'blocks-m') for s in draw_splits(name, 3).values() for p in s])"
     )
     for hash_seed in ("1", "2"):

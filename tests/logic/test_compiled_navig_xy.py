@@ -9,8 +9,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from trifold.domains import domain_text
-from trifold.domains.suite import Drawn, draw_splits
+from trifold.domains import Drawn, domain_text, draw_splits
 from trifold.encoders import Pairs
 from trifold.logic import evaluate, parameters
 from trifold.logic.navig_xy import distance_network, near_goal, robot_near_goal

@@ -30,7 +30,7 @@ def make_drafts(tasks: Sequence[Task]) -> dict[str, Draft]:
     jobs = [{"tasks": list(map(asdict, chunk))} for chunk in chunks]
     drafts: dict[str, Draft] = {}
     with progress_bar("drawing", len(tasks)) as (bar, bar_task):
-        results = run_isolated("trifold.domains.suite:draft_job", jobs, workers=available_cores(), limits=Limits())
+        results = run_isolated("trifold.domains.drawing:draft_job", jobs, workers=available_cores(), limits=Limits())
         for result in results:
             if result.outcome != "ok" or result.value is None:
                 raise TrifoldError(f"problems could not be drawn: {result.outcome}, {result.message}")

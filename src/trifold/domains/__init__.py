@@ -19,10 +19,7 @@ stays what it is: the splits of the domains in ``PAPER``.
 """
 
 from trifold.domains.catalogue import DOMAINS, PAPER, domain_text
-from trifold.domains.generator import SPLITS, Generator, Options, Split, describe_sizes, span
-from trifold.domains.isomorphism import read_structure
-from trifold.domains.problem import problem_text
-from trifold.domains.suite import (
+from trifold.domains.drawing import (
     SEED,
     Draft,
     Drawn,
@@ -30,9 +27,14 @@ from trifold.domains.suite import (
     draw_problems,
     draw_splits,
     drawn_for,
-    frozen_hashes,
     list_tasks,
     split_sizes,
+)
+from trifold.domains.generator import SPLITS, Generator, Options, Split, describe_sizes, span
+from trifold.domains.isomorphism import read_structure
+from trifold.domains.problem import problem_text
+from trifold.domains.suite import (
+    frozen_hashes,
     split_texts,
     text_hashes,
     write_problems,

@@ -168,23 +168,21 @@ def draw_doors(rng: random.Random, rooms: Rooms, loops: int) -> list[Door]:
 
 
 class Joined:
-    """Which rooms are joined by doors, as a forest: joined rooms have the same root."""
+    """Which rooms are joined by doors: joined rooms have the same number."""
 
     def __init__(self, rooms: int) -> None:
-        self.parents = list(range(rooms))
-
-    def root(self, room: int) -> int:
-        parents = self.parents
-        while parents[room] != room:
-            parents[room] = parents[parents[room]]
-            room = parents[room]
-        return room
+        self.number = list(range(rooms))
+        self.rooms = [[room] for room in range(rooms)]  # of each number
 
     def join(self, first: int, second: int) -> bool:
-        """Join two rooms; whether they were not joined before."""
-        first, second = self.root(first), self.root(second)
-        self.parents[second] = first
-        return first != second
+        """Join two rooms, and all that are joined with either; whether they were not joined before."""
+        number, other = self.number[first], self.number[second]
+        if number == other:
+            return False
+        for room in self.rooms[other]:
+            self.number[room] = number
+        self.rooms[number] += self.rooms[other]
+        return True
 
 
 def draw_instance(rng: random.Random, rooms: Rooms, doors: list[Door], locks: int, keys: int, shapes: int) -> Instance:
@@ -218,7 +216,7 @@ class Regions:
             else:
                 self.room[cell] = first
                 joined.join(first, second)
-        self.bits = [1 << joined.root(room) for room in range(rooms.count)]
+        self.bits = [1 << number for number in joined.number]
         self.locks = {
             cell: (1 << number, instance.locks[cell], self.bits[first] | self.bits[second])
             for number, (cell, first, second) in enumerate(locked, start=rooms.count)
