@@ -9,7 +9,7 @@ from pathlib import Path
 from trifold.data import read_folder
 from trifold.domains import DOMAINS, draw_problems, split_sizes, split_texts, write_texts
 from trifold.errors import TrifoldError
-from trifold.pddl.folder import problem_files
+from trifold.pddl import problem_files
 
 PROBLEMS = 4
 """So many training problems are labelled, and their states are what is encoded and trained on."""

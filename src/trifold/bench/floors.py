@@ -28,13 +28,16 @@ class Floor:
 
     @property
     def seconds(self) -> float:
+        """The least time that it can take."""
         return max(self.products + self.mish, self.memory)
 
     @property
     def bound(self) -> str:
+        """What bounds it: arithmetic, or the bandwidth of memory."""
         return "arithmetic" if self.products + self.mish > self.memory else "bandwidth"
 
     def to_json(self) -> dict[str, Any]:
+        """The floor as JSON."""
         return {"seconds": self.seconds, "bound": self.bound} | asdict(self)
 
 

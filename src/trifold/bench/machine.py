@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional
 
 from trifold.bench.timing import repeat
-from trifold.nn.mish import mish
+from trifold.nn import mish
 
 SIZES = {"cpu": (2**8, 2**10, 2**12, 2**14), "cuda": (2**14, 2**16, 2**18)}
 """Rows of the products, and of what else is measured."""

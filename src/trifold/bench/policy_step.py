@@ -20,8 +20,7 @@ from trifold.bench.work import Work, count_work
 from trifold.encoders import encode_chunks
 from trifold.errors import TrifoldError
 from trifold.model import Model
-from trifold.nn import RGNN
-from trifold.nn.fused import PRECISIONS
+from trifold.nn import PRECISIONS, RGNN
 from trifold.pddl import Problem
 from trifold.structures import Structures, concatenate
 

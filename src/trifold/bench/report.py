@@ -62,6 +62,7 @@ class Row:
         return self.against[1].median / self.timing.median if self.against and self.timing else None
 
     def cells(self) -> list[str]:
+        """The cells of its line in the table."""
         if self.timing is None:
             return [self.stage, self.what, *["-"] * (len(HEADER) - 2)]
         median, floor, done = self.timing.median, self.floor, self.done or self.floor
@@ -80,6 +81,7 @@ class Row:
         ]
 
     def to_json(self) -> dict[str, Any]:
+        """The row as JSON."""
         timing, floor, least, done = self.timing, self.floor, self.least, self.done
         computed = done or floor
         return {
@@ -112,6 +114,7 @@ class Report:
     rows: list[Row] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
+        """The whole report as JSON."""
         return {
             "settings": self.settings,
             "conditions": self.conditions,
@@ -121,6 +124,7 @@ class Report:
         }
 
     def to_text(self) -> str:
+        """The report as a table, with what its columns mean."""
         facts = {"settings": self.settings, "conditions": self.conditions} | self.sizes
         notes = [f"{row.stage}, {row.what.strip()}: {row.note}\n" for row in self.rows if row.note]
         table = aligned_text([HEADER, *(row.cells() for row in self.rows)], names=2)

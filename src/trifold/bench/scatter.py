@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from trifold.model import ValueNetwork
-from trifold.nn import MLP, RGNN, smooth_max
-from trifold.nn.mish import mish
+from trifold.nn import MLP, RGNN, mish, smooth_max
 from trifold.structures import Structures
 
 

@@ -20,14 +20,10 @@ from trifold.bench.work import count_work
 from trifold.data import Dataset
 from trifold.encoders import Encoder, encode_all
 from trifold.model import Model
-from trifold.nn.fused import PRECISIONS
-from trifold.pddl import StateSpace
-from trifold.pddl.expansion import expand, expand_with_pymimir
-from trifold.pddl.state_space import ARRAYS
+from trifold.nn import PRECISIONS
+from trifold.pddl import ARRAYS, StateSpace, expand, expand_with_pymimir
 from trifold.structures import Structures
-from trifold.training import Settings
-from trifold.training.sampler import BalancedSampler
-from trifold.training.step import TrainingStep, build_optimizer, training_backend
+from trifold.training import BalancedSampler, Settings, TrainingStep, build_optimizer, training_backend
 
 BATCHES = 16
 """So many batches are drawn, and taken in turns."""
@@ -41,6 +37,7 @@ class Bench:
     seconds: float
 
     def time(self, function: Callable[[], object], *, warm_up: bool = True) -> Timing:
+        """Time a function, again and again for the seconds of a measurement."""
         gc.collect()  # so that no call pays for what came before it
         return repeat(function, self.seconds, device=self.machine.device, warm_up=warm_up)
 

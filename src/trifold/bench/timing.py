@@ -33,17 +33,21 @@ class Timing:
 
     @property
     def median(self) -> float:
+        """The median of the times."""
         return median(self.seconds)
 
     @property
     def least(self) -> float:
+        """The shortest of the times."""
         return min(self.seconds)
 
     @property
     def most(self) -> float:
+        """The longest of the times."""
         return max(self.seconds)
 
     def to_json(self) -> dict[str, Any]:
+        """The times as JSON, with their median."""
         return {"median": self.median, "min": self.least, "max": self.most, "seconds": self.seconds}
 
 

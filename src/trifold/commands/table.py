@@ -35,8 +35,7 @@ def table(
     against the best known, over those of these instances that have a reference.
     """
     from trifold.errors import TrifoldError
-    from trifold.evaluation import RENDERERS, read_records, summarise
-    from trifold.evaluation.references import best_of_each, read_references
+    from trifold.evaluation import RENDERERS, best_of_each, read_records, read_references, summarise
 
     best = best_of_each(one for file in references or () for one in read_references(file))
     found = [record for file in records for record in read_records(file)]

@@ -27,7 +27,7 @@ FORMERLY = {"timeout": "seconds", "memory": "memory_gib"}
 
 
 class Kernels(StrEnum):
-    """One of `trifold.training.step.KERNELS`."""
+    """One of `trifold.nn.KERNELS`."""
 
     AUTO = "auto"
     REFERENCE = "reference"
@@ -38,6 +38,7 @@ class TrainCommand(TyperCommand):
     """The command `train`, which says what to write in place of an option that is a key of recipes."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options; one that became a key of recipes is refused with what to write instead."""
         known = {name for option in self.params for name in [*option.opts, *option.secondary_opts]}
         words = args[: args.index("--")] if "--" in args else args
         flags = [word.partition("=")[0] for word in words]

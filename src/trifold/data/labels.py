@@ -16,8 +16,7 @@ from trifold.errors import TrifoldError
 from trifold.files import open_regular, read_text, sweep, temporary_folder, write_whole
 from trifold.limits import LabelLimits
 from trifold.outcomes import Outcome
-from trifold.pddl import load_domain
-from trifold.pddl.state_space import VERSION, StateSpace
+from trifold.pddl import VERSION, StateSpace, load_domain
 from trifold.processes import Limits, Result, available_cores, run_isolated
 from trifold.sealed import MAX_BYTES, SEAL, check_seal, parse_object, seal, write_object
 

@@ -141,6 +141,7 @@ class Rover:
 
     @cached_property
     def reach(self) -> set[int]:
+        """The waypoints that the rover can be at."""
         return {self.start, *(waypoint for road in self.roads for waypoint in road)}
 
 

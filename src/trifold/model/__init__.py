@@ -1,8 +1,22 @@
 """A model: encoder, network and readout, and the file that holds them."""
 
-from trifold.model.config import ModelConfig
+from trifold.model.checkpoint import opened as open_checkpoint
+from trifold.model.checkpoint import read_tensors
+from trifold.model.checkpoint import write as write_checkpoint
+from trifold.model.config import NETWORKS, ModelConfig
 from trifold.model.device import choose_device
 from trifold.model.model import BeyondBackend, Model, UntrainedRelation
 from trifold.model.network import ValueNetwork
 
-__all__ = ["BeyondBackend", "Model", "ModelConfig", "UntrainedRelation", "ValueNetwork", "choose_device"]
+__all__ = [
+    "NETWORKS",
+    "BeyondBackend",
+    "Model",
+    "ModelConfig",
+    "UntrainedRelation",
+    "ValueNetwork",
+    "choose_device",
+    "open_checkpoint",
+    "read_tensors",
+    "write_checkpoint",
+]

@@ -70,10 +70,12 @@ class ModelConfig:
         return self.build_encoder().label
 
     def to_json(self) -> dict[str, Any]:
+        """The config as JSON."""
         return asdict(self) | {"t": "inf" if self.t == math.inf else int(self.t)}
 
     @classmethod
     def from_json(cls, values: object) -> ModelConfig:
+        """The config from JSON; what this version does not know is refused."""
         if not isinstance(values, dict):
             raise Damaged("its header has no config")
         known = {field.name for field in fields(cls)}

@@ -24,6 +24,7 @@ class ModelHeader:
     provenance: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
+        """The header as JSON."""
         return {
             "kind": "model",
             "config": self.config.to_json(),

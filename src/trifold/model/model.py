@@ -82,10 +82,12 @@ class Model:
 
     @property
     def name(self) -> str:
+        """The architecture's name in the paper."""
         return self.config.label
 
     @property
     def device(self) -> torch.device:
+        """Where the weights are."""
         return next(self.network.parameters()).device
 
     @property

@@ -7,6 +7,7 @@ from trifold.nn.fused import PRECISIONS, FusedRGNN
 from trifold.nn.incidence import Incidence
 from trifold.nn.initial import InitialEmbeddings
 from trifold.nn.layout import Batcher, Capacity, Layout
+from trifold.nn.mish import mish
 from trifold.nn.mlp import MLP
 from trifold.nn.network import Network
 from trifold.nn.readout import Readout
@@ -31,5 +32,6 @@ __all__ = [
     "Network",
     "Readout",
     "choose_backend",
+    "mish",
     "smooth_max",
 ]

@@ -78,6 +78,7 @@ class TriangularAttention(nn.Module):
         self.output = nn.Linear(dim, dim)
 
     def forward(self, f: Tensor, grids: Grids, *, fused: bool = False) -> Tensor:
+        """What each pair attends to, with gradients."""
         projected = self.project(f)
         if fused:
             from trifold.nn.triangular_attention import attend
@@ -101,6 +102,7 @@ class Grids:
 
     @classmethod
     def of(cls, element_counts: Tensor) -> Grids:
+        """The grids of structures over all pairs, from their numbers of pairs; raises if these are no squares."""
         sizes = element_counts.to(torch.float64).sqrt().round().to(torch.int64)
         if not torch.equal(sizes**2, element_counts.to(torch.int64)):
             raise ValueError("an Edge Transformer reads all pairs of objects: encode the structures with Marks")

@@ -38,6 +38,7 @@ class Incidence:
         return _SmoothMax.apply(messages, self, sharpness)
 
     def sum_sorted(self, rows: Tensor) -> Tensor:
+        """The sum of the rows of each element, where rows are sorted by element."""
         return torch.segment_reduce(rows, "sum", lengths=self.counts, unsafe=True)
 
 

@@ -28,6 +28,7 @@ class InitialEmbeddings(nn.Module):
         self.register_buffer("none", torch.empty(0, dim), persistent=False)
 
     def forward(self, union: DisjointUnion) -> Tensor:
+        """f₀ of each element."""
         vectors = torch.cat([self.none, *(vector[None] for vector in self.vectors)])  # (marks, dim)
         brackets = vectors.new_zeros((union.elements, len(self.marks)))
         for p, (name, _) in enumerate(self.marks):

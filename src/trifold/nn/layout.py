@@ -46,6 +46,7 @@ class Capacity:
 
     @property
     def rows(self) -> int:
+        """How many rows a layer may have: arguments of atoms."""
         return self.first_rows[-1]
 
     @cached_property

@@ -21,4 +21,5 @@ class MLP(nn.Module):
         self.outer = nn.Linear(inputs, outputs)
 
     def forward(self, x: Tensor) -> Tensor:
+        """The MLP of each row."""
         return self.outer(mish(self.inner(x)))

@@ -19,6 +19,7 @@ class Readout(nn.Module):
         self.mlp = MLP(dim, 1)
 
     def forward(self, embeddings: Tensor, union: DisjointUnion) -> Tensor:
+        """V of each structure."""
         elements, owners = union.readout()
         sums = embeddings.new_zeros((len(union.structures), embeddings.shape[1]))
         return self.mlp(sums.index_add(0, owners, embeddings[elements])).squeeze(1)

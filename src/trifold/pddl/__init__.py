@@ -3,14 +3,16 @@
 from trifold.pddl.atoms import AtomTable, Integers
 from trifold.pddl.description import Literal
 from trifold.pddl.executor import Executor
-from trifold.pddl.expansion import StateLimitError, UnsolvableError, expand
+from trifold.pddl.expansion import StateLimitError, UnsolvableError, expand, expand_with_pymimir
 from trifold.pddl.folder import DOMAIN, find_domain, find_problems, problem_files
 from trifold.pddl.problem import Domain, Problem, State, load_domain, load_problem
 from trifold.pddl.sampling import rank_within_values
-from trifold.pddl.state_space import StateSpace
+from trifold.pddl.state_space import ARRAYS, VERSION, StateSpace
 
 __all__ = [
+    "ARRAYS",
     "DOMAIN",
+    "VERSION",
     "AtomTable",
     "Domain",
     "Executor",
@@ -22,6 +24,7 @@ __all__ = [
     "StateSpace",
     "UnsolvableError",
     "expand",
+    "expand_with_pymimir",
     "find_domain",
     "find_problems",
     "load_domain",

@@ -15,7 +15,8 @@ from trifold.errors import TrifoldError
 class Releasable(Protocol):
     """Something that holds pymimir objects and can let them go."""
 
-    def release(self) -> None: ...
+    def release(self) -> None:
+        """Let go of the engine's objects."""
 
 
 _holders: weakref.WeakSet[Any] = weakref.WeakSet()

@@ -33,27 +33,37 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Not:
+    """The part does not hold."""
+
     part: Formula
 
 
 @dataclass(frozen=True, slots=True)
 class And:
+    """All of the parts hold."""
+
     parts: tuple[Formula, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
+    """One of the parts holds, or several."""
+
     parts: tuple[Formula, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Exists:
+    """The part holds for some objects."""
+
     variables: tuple[Variable, ...]
     part: Formula
 
 
 @dataclass(frozen=True, slots=True)
 class ForAll:
+    """The part holds for all objects."""
+
     variables: tuple[Variable, ...]
     part: Formula
 
@@ -207,6 +217,7 @@ class Scope:
         return self.atom(entry)
 
     def error(self, entry: Expression, message: str, remedy: str) -> TrifoldError:
+        """An error about an expression, with its place."""
         return TrifoldError(f"PDDL error: {message}", place=self.source.place(entry.line, entry), remedy=remedy)
 
 

@@ -60,6 +60,7 @@ class StateSpace:
 
     @property
     def objects(self) -> tuple[str, ...]:
+        """The names of the objects."""
         return self.table.objects
 
     def structures(self) -> Structures:

@@ -13,6 +13,7 @@ from trifold.training.recipe import (
 from trifold.training.run import RunFolder
 from trifold.training.sampler import BalancedSampler
 from trifold.training.settings import Settings
+from trifold.training.step import TrainingStep, build_optimizer, training_backend
 from trifold.training.train import TrainingResult, resume, train
 from trifold.training.watcher import Watcher
 
@@ -25,11 +26,14 @@ __all__ = [
     "Selection",
     "Settings",
     "TrainingResult",
+    "TrainingStep",
     "Watcher",
+    "build_optimizer",
     "find_key",
     "read_recipe",
     "recorded_recipe",
     "resume",
     "shipped_recipes",
     "train",
+    "training_backend",
 ]

@@ -25,7 +25,7 @@ import torch
 from trifold.errors import TrifoldError
 from trifold.files import MOST_BYTES, in_turn, make_folder, open_regular, sweep, write_whole
 from trifold.lines import append_line, read_lines
-from trifold.model import Model, checkpoint
+from trifold.model import Model, open_checkpoint, read_tensors, write_checkpoint
 from trifold.sealed import MAX_BYTES, Damaged, fill, parse_object
 
 MAX_LAPSES = 10_000
@@ -60,6 +60,7 @@ class TrainingState:
 
     @classmethod
     def from_json(cls, values: object) -> TrainingState:
+        """The counters from JSON; what cannot be any is damaged."""
         state = fill(cls, values)
         if any(value is not None and value < 0 for value in asdict(state).values()) or state.lapses > MAX_LAPSES:
             raise Damaged("its counters are none")
@@ -74,9 +75,11 @@ class RunFolder:
 
     @property
     def model(self) -> Path:
+        """The file of the best model of all seeds."""
         return self.path / "model.safetensors"
 
     def seed(self, seed: int) -> SeedFolder:
+        """The folder of a seed."""
         return SeedFolder(self.path / f"seed-{seed}")
 
     @contextmanager
@@ -155,10 +158,12 @@ class SeedFolder:
 
     @property
     def best(self) -> Path:
+        """The file of the model with the least validation loss."""
         return self.path / "best.safetensors"
 
     @property
     def last(self) -> Path:
+        """The file of the last save."""
         return self.path / "last.safetensors"
 
     def metrics(self) -> list[dict[str, Any]]:
@@ -186,17 +191,18 @@ class SeedFolder:
         for index, entries in optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value) for name, value in entries.items()}
         cpu = {name: tensor.cpu() for name, tensor in tensors.items()}
-        checkpoint.write(self.last, cpu, {"kind": "training", "state": asdict(state)})
+        write_checkpoint(self.last, cpu, {"kind": "training", "state": asdict(state)})
 
     def saved_state(self) -> TrainingState | None:
         """The counters of the last save, if there is one."""
         if not self.last.exists():
             return None
-        with checkpoint.opened(self.last, kind="training") as file:
+        with open_checkpoint(self.last, kind="training") as file:
             file.read()  # for its checksum
             return TrainingState.from_json(file.header["state"])
 
     def save_best(self, model: Model, found: dict[str, Any]) -> None:
+        """Keep the model as the best so far, with what was found of it."""
         model.provenance = model.provenance | {"selected": found}
         model.save(self.best)
 
@@ -211,9 +217,9 @@ class SeedFolder:
         for number, weight in enumerate(model.network.parameters()):
             moments = dict.fromkeys(("exp_avg", "exp_avg_sq"), tuple(weight.shape))
             shapes |= {f"optimizer.{number}.{name}": shape for name, shape in {"step": (), **moments}.items()}
-        with checkpoint.opened(self.last, kind="training") as file:
+        with open_checkpoint(self.last, kind="training") as file:
             state = TrainingState.from_json(file.header["state"])
-            tensors = checkpoint.read_tensors(file, shapes)
+            tensors = read_tensors(file, shapes)
         network = {name[8:]: tensor for name, tensor in tensors.items() if name.startswith("network.")}
         model.network.load_state_dict(network)
         entries: dict[int, dict[str, torch.Tensor]] = {}

@@ -38,6 +38,7 @@ class TrainingResult:
     seconds: float
 
     def load(self) -> Model:
+        """The model."""
         return Model.load(self.model_path)
 
 
