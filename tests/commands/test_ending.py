@@ -10,8 +10,10 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib.machinery import ExtensionFileLoader
 from io import StringIO
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -110,6 +112,26 @@ def test_a_signal_after_the_end_changes_nothing(number: signal.Signals) -> None:
     script += "; from trifold.commands.ending import run_to_the_end; sys.exit(run_to_the_end(lambda: sys.exit(3)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (3, "")
+
+
+@pytest.mark.usefixtures("_own_handlers")
+@pytest.mark.parametrize("number", ENDING_SIGNALS)
+def test_a_signal_waits_until_a_library_is_loaded(number: signal.Signals) -> None:
+    """A library of C++ that calls Python while it is loaded would abort at an interrupt."""
+    events = []
+
+    class Library(ExtensionFileLoader):
+        def exec_module(self, module: ModuleType) -> None:
+            signal.raise_signal(number)
+            events.append("loaded")
+
+    def command() -> None:
+        Library("library", "library.so").exec_module(ModuleType("library"))
+        time.sleep(10)
+        events.append("too late")
+
+    assert run_to_the_end(command) == 128 + number
+    assert events == ["loaded"]
 
 
 def test_an_interrupt_while_a_text_is_executed_does_not_change_the_exit_code(tmp_path: Path) -> None:

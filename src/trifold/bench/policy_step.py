@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from trifold.bench.timing import Timing, timed
 from trifold.bench.work import Work, count_work
 from trifold.encoders import encode_chunks
 from trifold.errors import TrifoldError
-from trifold.model import Model
+from trifold.model import Model, ValueNetwork
 from trifold.nn import PRECISIONS, RGNN
 from trifold.pddl import Problem
 from trifold.structures import Structures, concatenate
@@ -50,10 +50,6 @@ def time_policy_step(bench: Bench, model: Model, problem: Problem) -> tuple[list
     def refer() -> Tensor:
         return torch.cat([network(chunk) for chunk in chunks])
 
-    @torch.no_grad()
-    def scatter() -> Tensor:
-        return torch.cat([scattered_values(network, chunk) for chunk in chunks])
-
     notes = model.check(problem)
     chunks = encode()
     encoding = bench.time(encode, warm_up=False)
@@ -73,23 +69,34 @@ def time_policy_step(bench: Bench, model: Model, problem: Problem) -> tuple[list
         notes.append(f"{done.flops / floor.flops:.1%} of the products of Algorithm 1 as written were computed")
     row = partial(Row, "policy step", states=len(states))
     network_row, full_row = partial(row, floor=floor, least=least, done=done), partial(row, floor=floor, least=least)
-    against, scatter_rows = None, []
-    if isinstance(network.embed, RGNN):
-        scattered, found = _time_long(bench, scatter)
-        check_equal(found, expected)
-        against, scatter_rows = ("scatter", scattered), [full_row("network, unsorted scatter", scattered)]
+    scattered = _time_scatter(bench, network, chunks, expected)
+    against = scattered and ("scatter", scattered)
     parts = _parts(work, floor, machine, network.embed.dim)
     rows = [
         network_row("V of all successors", whole, note="; ".join(notes)),
         row("  of it encoding", encoding, floor=floor_of_bytes(sum(chunk.nbytes for chunk in chunks), machine)),
         network_row("  of it network", evaluation, against=against),
         full_row("network, reference", reference, against=against, note=parts),
-        *scatter_rows,
+        *([full_row("network, unsorted scatter", scattered)] if scattered else []),
         row("successors", successors),
     ]
     sizes = {"objects": len(problem.objects), "successors": len(states)}
     sizes |= {"elements": int(together.element_counts.sum()), "message rows": int(together.message_rows().sum())}
     return rows, sizes
+
+
+def _time_scatter(bench: Bench, network: ValueNetwork, chunks: Sequence[Structures], expected: Tensor) -> Timing | None:
+    """The timing of an R-GNN by unsorted scatters, after a look at its values; of other networks None."""
+    if not isinstance(network.embed, RGNN):
+        return None
+
+    @torch.no_grad()
+    def scatter() -> Tensor:
+        return torch.cat([scattered_values(network, chunk) for chunk in chunks])
+
+    timing, found = _time_long(bench, scatter)
+    check_equal(found, expected)
+    return timing
 
 
 def _time_long(bench: Bench, function: Callable[[], Tensor]) -> tuple[Timing, Tensor]:

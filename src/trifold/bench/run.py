@@ -18,7 +18,7 @@ from trifold.bench.report import Report
 from trifold.bench.stages import Bench, time_batching, time_encoding, time_labelling, time_training
 from trifold.bench.timing import conditions, use_threads
 from trifold.data import Dataset, LabelLimits, dead_end_target, label
-from trifold.encoders import TRIANGLE, encode_all
+from trifold.encoders import TRIANGLE, Encoder, encode_all
 from trifold.errors import TrifoldError
 from trifold.files import temporary_folder
 from trifold.model import Model, ModelConfig, choose_device
@@ -79,13 +79,10 @@ def run_bench(
         rows = time_labelling(bench, files.domain, list(labelled), spaces, max_states)
 
         say("encoding")
-        encoder = config.build_encoder()
         structures, targets = draw_states(spaces, STATES, seed)
-        plain, targets = structures.to(device), targets.to(device)
-        encoded = encode_all(encoder, plain)
-        counts = dict(zip(encoded.signature.names, encoded.atom_counts.sum(1).tolist(), strict=True))
-        data = Dataset(encoded, None, targets, torch.ones_like(targets, dtype=torch.int64), counts)
-        model = Model.fresh(config, domain.signature, domain.text, counts, seed).to(device)
+        plain, encoder = structures.to(device), config.build_encoder()
+        data = _encode(encoder, plain, targets.to(device))
+        model = Model.fresh(config, domain.signature, domain.text, data.atom_counts, seed).to(device)
         rows.append(time_encoding(bench, encoder, plain))
         for batch in batches:
             say(f"batches and training steps of {batch} states")
@@ -102,17 +99,29 @@ def run_bench(
             conditions=conditions(device),
             sizes={
                 "labelled problems": {path.name: len(space) for path, space in labelled.items()},
-                "a training state": {
-                    "objects": float(plain.element_counts.double().mean()),
-                    "elements": float(encoded.element_counts.double().mean()),
-                    "message rows": float(encoded.message_rows().double().mean()),
-                    "triangles": counts.get(TRIANGLE, 0) / len(encoded),
-                },
+                "a training state": _mean_sizes(plain, data),
                 "policy step": {"problem": files.large.name} | policy_sizes,
             },
             rates=bench.machine.to_json(),
             rows=rows,
         )
+
+
+def _encode(encoder: Encoder, plain: Structures, targets: Tensor) -> Dataset:
+    """Encoded states as a data set that is trained on."""
+    encoded = encode_all(encoder, plain)
+    counts = dict(zip(encoded.signature.names, encoded.atom_counts.sum(1).tolist(), strict=True))
+    return Dataset(encoded, None, targets, torch.ones_like(targets, dtype=torch.int64), counts)
+
+
+def _mean_sizes(plain: Structures, data: Dataset) -> dict[str, float]:
+    """How large a state is in the mean, before and after encoding."""
+    return {
+        "objects": float(plain.element_counts.double().mean()),
+        "elements": float(data.structures.element_counts.double().mean()),
+        "message rows": float(data.structures.message_rows().double().mean()),
+        "triangles": data.atom_counts.get(TRIANGLE, 0) / len(data),
+    }
 
 
 def bench_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:

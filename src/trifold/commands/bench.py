@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_format
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -63,11 +63,6 @@ def bench(
     scatters, and LAMA's first plan for the whole problem in which the policy makes one step.
     """
     from trifold.model import ModelConfig
-    from trifold.processes import Limits, run_isolated
-
-    def say(_: int, event: dict[str, str]) -> None:
-        if not quiet:
-            typer.echo(event["say"], err=True)
 
     job = {
         "place": place,
@@ -83,6 +78,18 @@ def bench(
         "seconds": seconds,
         "seed": seed,
     }
+    found = _measure(job, quiet)
+    typer.echo(json_format.dumps(found["json"], indent=2) if json else found["text"])
+
+
+def _measure(job: dict[str, Any], quiet: bool) -> dict[str, Any]:
+    """Run the benchmark in a child process, and return its report as text and as JSON."""
+    from trifold.processes import Limits, run_isolated
+
+    def say(_: int, event: dict[str, str]) -> None:
+        if not quiet:
+            typer.echo(event["say"], err=True)
+
     try:
         (result,) = run_isolated("trifold.bench.run:bench_job", [job], workers=1, limits=Limits(), on_event=say)
     finally:
@@ -93,4 +100,4 @@ def bench(
         raise TrifoldError(f"the benchmark failed: {result.message}")
     if result.error:
         raise result.error
-    typer.echo(json_format.dumps(result.value["json"], indent=2) if json else result.value["text"])
+    return result.value

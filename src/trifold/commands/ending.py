@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.machinery import ExtensionFileLoader
 from io import TextIOWrapper
 from types import FrameType
 
@@ -16,6 +18,9 @@ from trifold.memory import OutOfMemory, lacks_memory
 
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What asks a process to end: it does so as after Ctrl-C, so that no child and no temporary file is left."""
+
+LATER_SECONDS = 0.05
+"""When a signal that comes at a bad moment is sent again."""
 
 
 def run_to_the_end(command: Callable[[], object]) -> int:
@@ -74,6 +79,11 @@ def _end_when_asked(asked: list[int], taken: list[int]) -> None:
     """Let the signals that end a process raise what Ctrl-C raises; note which are taken, and which was sent."""
 
     def end(number: int, frame: FrameType | None) -> None:
+        if _is_loading_an_extension(frame):
+            again = threading.Timer(LATER_SECONDS, os.kill, (os.getpid(), number))
+            again.daemon = True
+            again.start()
+            return
         asked.append(number)
         if number != signal.SIGINT:
             signal.signal(number, signal.SIG_IGN)  # it is ending: a second one would disturb the clearing up
@@ -83,6 +93,15 @@ def _end_when_asked(asked: list[int], taken: list[int]) -> None:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):  # else nohup or a caller wants it
             taken.append(number)
             signal.signal(number, end)
+
+
+def _is_loading_an_extension(frame: FrameType | None) -> bool:
+    """Whether a library of C++ is being loaded, which may call Python and would abort at an exception from there."""
+    while frame is not None:
+        if isinstance(frame.f_locals.get("self"), ExtensionFileLoader):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _ignore(taken: list[int]) -> None:

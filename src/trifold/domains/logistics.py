@@ -122,12 +122,7 @@ def generate(
         if destinations:
             ends = [rng.choice(local[1:] or local) for local in rng.sample(places[:most], destinations)]
         goal = [f"at {name} {rng.choice(ends)}" for name in names]
-        order = rng.sample(range(packages), packages)
-        start = [
-            *[goal[package] for package in order[:settled]],
-            *[f"in {names[package]} {rng.choice([*trucks, 'a0'])}" for package in order[settled : settled + loaded]],
-            *[f"at {names[package]} {rng.choice(everywhere)}" for package in order[settled + loaded :]],
-        ]
+        start = _place_packages(rng, names, goal, [*trucks, "a0"], everywhere, settled, loaded)
     return problem_text(
         f"logistics-c{cities}-s{locations}-p{packages}-a1",
         domain="logistics-strips",
@@ -146,6 +141,24 @@ def generate(
         ],
         goal=goal,
     )
+
+
+def _place_packages(
+    rng: random.Random,
+    names: list[str],
+    goal: list[str],
+    vehicles: list[str],
+    everywhere: list[str],
+    settled: int,
+    loaded: int,
+) -> list[str]:
+    """Where packages start: some at their goal, some in vehicles, the others anywhere."""
+    order = rng.sample(range(len(names)), len(names))
+    return [
+        *[goal[package] for package in order[:settled]],
+        *[f"in {names[package]} {rng.choice(vehicles)}" for package in order[settled : settled + loaded]],
+        *[f"at {names[package]} {rng.choice(everywhere)}" for package in order[settled + loaded :]],
+    ]
 
 
 def suite(split: Literal["train", "validation", "test"]) -> list[dict[str, int | str]]:
