@@ -58,7 +58,7 @@ def run_bench(
     timeout     seconds to read or label a problem, and for the planner's first plan
     memory_gib  to read or label a problem
     max_states  problems with more states are not labelled
-    seconds     for about so long each row is measured
+    seconds     that each row is measured for, about
     """
     device = choose_device(device)
     batches = batches or ((16, 64, 256) if device.startswith("cuda") else (16,))
@@ -70,41 +70,30 @@ def run_bench(
         files = find_files(place, temporary, problem, seed)
         check_problem(files.domain, files.large, Limits(timeout, memory_gib))
         domain = load_domain(files.domain)
-        large = load_problem(domain, files.large)
-
         say("labelling")
         limits = LabelLimits(max_states, None, timeout, memory_gib)
         labelled = label_problems(files.domain, files.training, limits, say)
-        spaces = list(labelled.values())
-        rows = time_labelling(bench, files.domain, list(labelled), spaces, max_states)
-
+        rows = time_labelling(bench, files.domain, list(labelled), list(labelled.values()), max_states)
         say("encoding")
-        structures, targets = draw_states(spaces, STATES, seed)
+        structures, targets = draw_states(list(labelled.values()), STATES, seed)
         plain, encoder = structures.to(device), config.build_encoder()
         data = _encode(encoder, plain, targets.to(device))
         model = Model.fresh(config, domain.signature, domain.text, data.atom_counts, seed).to(device)
         rows.append(time_encoding(bench, encoder, plain))
         for batch in batches:
             say(f"batches and training steps of {batch} states")
-            rows.append(time_batching(bench, data, batch, seed))
-            rows += time_training(bench, model, data, batch, seed)
-
+            rows += [time_batching(bench, data, batch, seed), *time_training(bench, model, data, batch, seed)]
         say(f"policy step of {files.large.name}")
-        policy_rows, policy_sizes = time_policy_step(bench, model, large)
-        rows += policy_rows
+        policy_rows, policy_sizes = time_policy_step(bench, model, load_problem(domain, files.large))
         say("LAMA's first plan")
-        rows.append(time_first_plan(planner, files.domain, files.large, timeout))
-        return Report(
-            settings={"domain": place, "model": config.label} | config.to_json() | {"batches": list(batches)},
-            conditions=conditions(device),
-            sizes={
-                "labelled problems": {path.name: len(space) for path, space in labelled.items()},
-                "a training state": _mean_sizes(plain, data),
-                "policy step": {"problem": files.large.name} | policy_sizes,
-            },
-            rates=bench.machine.to_json(),
-            rows=rows,
-        )
+        rows += [*policy_rows, time_first_plan(planner, files.domain, files.large, timeout)]
+        settings = {"domain": place, "model": config.label} | config.to_json() | {"batches": list(batches)}
+        sizes: dict[str, Any] = {"labelled problems": {path.name: len(space) for path, space in labelled.items()}}
+        sizes |= {
+            "a training state": _mean_sizes(plain, data),
+            "policy step": {"problem": files.large.name} | policy_sizes,
+        }
+        return Report(settings, conditions(device), sizes, bench.machine.to_json(), rows)
 
 
 def _encode(encoder: Encoder, plain: Structures, targets: Tensor) -> Dataset:

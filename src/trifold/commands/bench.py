@@ -64,20 +64,10 @@ def bench(
     """
     from trifold.model import ModelConfig
 
-    job = {
-        "place": place,
-        "config": ModelConfig(encoder.value, t, dim, layers).to_json(),
-        "batches": batch,
-        "problem": problem and str(problem),
-        "device": device,
-        "threads": threads,
-        "planner": planner and str(planner),
-        "timeout": timeout,
-        "memory_gib": memory,
-        "max_states": max_states,
-        "seconds": seconds,
-        "seed": seed,
-    }
+    config = ModelConfig(encoder.value, t, dim, layers).to_json()
+    job: dict[str, Any] = {"place": place, "config": config, "batches": batch, "device": device, "seed": seed}
+    job |= {"problem": problem and str(problem), "planner": planner and str(planner)}
+    job |= {"threads": threads, "timeout": timeout, "memory_gib": memory, "max_states": max_states, "seconds": seconds}
     found = _measure(job, quiet)
     typer.echo(json_format.dumps(found["json"], indent=2) if json else found["text"])
 

@@ -94,14 +94,7 @@ def generate(
 
     Trucks, airplane, other packages and goals are at random places, as in the benchmark's files.
     """
-    if cities < 1 or packages < 1 or locations < 1:
-        raise ValueError("Logistics needs at least 1 city, 1 package and 1 location in each city")
-    if not 0 <= single <= cities:
-        raise ValueError(f"from 0 to {cities} cities can have a single location, not {single}")
-    if settled < 0 or loaded < 0 or settled + loaded > packages or settled == packages:
-        raise ValueError(
-            f"of {packages} packages, {settled} cannot be settled and {loaded} loaded in an unsolved problem"
-        )
+    _check(cities, packages, locations, single, destinations, settled, loaded)
     names = [f"p{number}" for number in range(packages)]
     city_names = [f"c{number}" for number in range(cities)]
     trucks = [f"t{number}" for number in range(cities)]
@@ -110,10 +103,6 @@ def generate(
     airports = [local[0] for local in places]
     everywhere = [place for local in places for place in local]
     most = cities - single or cities
-    if not 0 <= destinations <= most:
-        raise ValueError(f"from 0 to {most} places can be destinations, not {destinations}")
-    if len(everywhere) == 1 and not loaded:
-        raise ValueError("with one location in all, a package must be loaded for the problem to be unsolved")
 
     start: list[str] = []
     goal: list[str] = []
@@ -141,6 +130,25 @@ def generate(
         ],
         goal=goal,
     )
+
+
+def _check(
+    cities: int, packages: int, locations: int, single: int, destinations: int, settled: int, loaded: int
+) -> None:
+    """Raise if there is no such problem."""
+    if cities < 1 or packages < 1 or locations < 1:
+        raise ValueError("Logistics needs at least 1 city, 1 package and 1 location in each city")
+    if not 0 <= single <= cities:
+        raise ValueError(f"from 0 to {cities} cities can have a single location, not {single}")
+    if settled < 0 or loaded < 0 or settled + loaded > packages or settled == packages:
+        raise ValueError(
+            f"of {packages} packages, {settled} cannot be settled and {loaded} loaded in an unsolved problem"
+        )
+    most = cities - single or cities
+    if not 0 <= destinations <= most:
+        raise ValueError(f"from 0 to {most} places can be destinations, not {destinations}")
+    if cities == 1 and (single or locations == 1) and not loaded:
+        raise ValueError("with one location in all, a package must be loaded for the problem to be unsolved")
 
 
 def _place_packages(
