@@ -12,7 +12,7 @@ import torch
 from trifold.bench.files import find_files
 from trifold.bench.floors import Floor
 from trifold.bench.policy_step import check_equal
-from trifold.bench.report import Report, Row
+from trifold.bench.report import Measurement, Report
 from trifold.bench.timing import Timing, conditions, repeat, timed
 from trifold.domains import write_problems
 from trifold.errors import TrifoldError
@@ -45,8 +45,8 @@ def test_a_report_shows_numbers_and_the_reasons_for_their_absence() -> None:
     floor = Floor(products=0.5, mish=0.5, memory=0.1, flops=1e9)
     done = Floor(products=0.25, mish=0.25, memory=0.0, flops=2e8)
     rows = [
-        Row("stage", "fast", Timing((2.0, 1.0, 3.0)), 10, floor, floor, done, ("slow", Timing((8.0,)))),
-        Row("stage", "peer", note="not installed"),
+        Measurement("stage", "fast", Timing((2.0, 1.0, 3.0)), 10, floor, floor, done, ("slow", Timing((8.0,)))),
+        Measurement("stage", "peer", note="not installed"),
     ]
     report = Report({"domain": "d"}, {"load": [0.1]}, {"policy step": {"objects": 3}}, {"copy": 1e9}, rows)
     text = report.to_text().splitlines()

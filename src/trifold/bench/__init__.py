@@ -5,7 +5,7 @@ it can be here, and where does the time go? It needs nothing but what is install
 library in an environment of its own, or checks the claims of this project, is in `benchmarks/`, which is not installed.
 """
 
-from trifold.bench.report import Report, Row
+from trifold.bench.report import Measurement, Report
 from trifold.bench.run import run_bench
 
-__all__ = ["Report", "Row", "run_bench"]
+__all__ = ["Measurement", "Report", "run_bench"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from trifold.bench.report import Row
+from trifold.bench.report import Measurement
 from trifold.bench.timing import Timing
 from trifold.errors import TrifoldError
 from trifold.evaluation import PlannerJob, find_planner, first_plan_job, planner_version
@@ -22,13 +22,15 @@ def choose_planner(planner: Path | None) -> Path | None:
     return found.resolve()
 
 
-def time_first_plan(planner: Path | None, domain: Path, problem: Path, seconds: float) -> Row:
+def time_first_plan(planner: Path | None, domain: Path, problem: Path, seconds: float) -> Measurement:
     """The wall time of Fast Downward's lama-first, translation and all."""
     stage, what = "first plan", "LAMA, the whole problem"
     if planner is None:
-        return Row(stage, what, note="Fast Downward is not installed: pip install 'trifold[planners]', or --planner")
+        return Measurement(
+            stage, what, note="Fast Downward is not installed: pip install 'trifold[planners]', or --planner"
+        )
     job = PlannerJob(str(planner), str(domain), str(problem), timeout=seconds, optimal_timeout=0.0)
     found = first_plan_job(asdict(job), lambda report: None)
     if found["outcome"] != Outcome.SOLVED:
-        return Row(stage, what, note=f"no plan in {seconds:g} s: {found['message']}")
-    return Row(stage, what, Timing((found["seconds"],)), note=f"{found['plan_length']} steps")
+        return Measurement(stage, what, note=f"no plan in {seconds:g} s: {found['message']}")
+    return Measurement(stage, what, Timing((found["seconds"],)), note=f"{found['plan_length']} steps")

@@ -12,7 +12,7 @@ from torch import Tensor
 from trifold.bench.floors import Floor, floor_of_bytes, floor_of_work
 from trifold.bench.machine import Machine
 from trifold.bench.recording import record_work
-from trifold.bench.report import Row, duration
+from trifold.bench.report import Measurement, duration
 from trifold.bench.scatter import scattered_values
 from trifold.bench.stages import Bench
 from trifold.bench.timing import Timing, timed
@@ -28,7 +28,7 @@ TOLERANCE = 1e-3
 """How far two forms of the network may differ, relative to the largest value."""
 
 
-def time_policy_step(bench: Bench, model: Model, problem: Problem) -> tuple[list[Row], dict[str, Any]]:
+def time_policy_step(bench: Bench, model: Model, problem: Problem) -> tuple[list[Measurement], dict[str, Any]]:
     """The rows of a policy step, whole and in parts, and its sizes.
 
     The network is timed as planning runs it, which need not do all of Algorithm 1; beside it, on the same structures,
@@ -67,7 +67,7 @@ def time_policy_step(bench: Bench, model: Model, problem: Problem) -> tuple[list
     if machine.device.type == "cpu":  # on CUDA kernels of our own do it, and all of it
         done = floor_of_work(record_work(evaluate), machine, training=False)
         notes.append(f"{done.flops / floor.flops:.1%} of the products of Algorithm 1 as written were computed")
-    row = partial(Row, "policy step", states=len(states))
+    row = partial(Measurement, "policy step", states=len(states))
     network_row, full_row = partial(row, floor=floor, least=least, done=done), partial(row, floor=floor, least=least)
     scattered = _time_scatter(bench, network, chunks, expected)
     against = scattered and ("scatter", scattered)

@@ -35,7 +35,7 @@ of the products that were computed.
 
 
 @dataclass(frozen=True)
-class Row:
+class Measurement:
     """One thing that was timed, or why it was not.
 
     states   how many states a call works on
@@ -111,7 +111,7 @@ class Report:
     conditions: dict[str, Any]
     sizes: dict[str, Any]
     rates: dict[str, float]
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Measurement] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """The whole report as JSON."""

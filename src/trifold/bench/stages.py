@@ -14,7 +14,7 @@ from torch import Tensor
 
 from trifold.bench.floors import floor_of_bytes, floor_of_work
 from trifold.bench.machine import Machine
-from trifold.bench.report import Row
+from trifold.bench.report import Measurement
 from trifold.bench.timing import Timing, repeat
 from trifold.bench.work import count_work
 from trifold.data import Dataset
@@ -44,10 +44,10 @@ class Bench:
 
 def time_labelling(
     bench: Bench, domain: Path, problems: Sequence[Path], spaces: Sequence[StateSpace], max_states: int
-) -> list[Row]:
+) -> list[Measurement]:
     """Expand and label whole problems, against pymimir's search."""
     floor = floor_of_bytes(sum(getattr(space, name).nbytes for space in spaces for name in ARRAYS), bench.machine)
-    row = partial(Row, "labelling", states=sum(map(len, spaces)), floor=floor)
+    row = partial(Measurement, "labelling", states=sum(map(len, spaces)), floor=floor)
     ours = bench.time(lambda: [expand(domain, path, max_states) for path in problems])
     theirs = bench.time(lambda: [expand_with_pymimir(domain, path, max_states) for path in problems], warm_up=False)
     engines = " and ".join(sorted({space.engine for space in spaces}))
@@ -57,22 +57,22 @@ def time_labelling(
     ]
 
 
-def time_encoding(bench: Bench, encoder: Encoder, plain: Structures) -> Row:
+def time_encoding(bench: Bench, encoder: Encoder, plain: Structures) -> Measurement:
     """Encode structures over objects for a network."""
     floor = floor_of_bytes(plain.nbytes + encode_all(encoder, plain).nbytes, bench.machine)
-    return Row("encoding", encoder.label, bench.time(lambda: encode_all(encoder, plain)), len(plain), floor)
+    return Measurement("encoding", encoder.label, bench.time(lambda: encode_all(encoder, plain)), len(plain), floor)
 
 
-def time_batching(bench: Bench, data: Dataset, batch: int, seed: int) -> Row:
+def time_batching(bench: Bench, data: Dataset, batch: int, seed: int) -> Measurement:
     """Gather the encoded structures of a batch."""
     batches = draw_batches(BalancedSampler(data.targets, batch, seed))
     moved = 2 * sum(data.take(indices)[0].nbytes for indices in batches) / len(batches)
     turn = cycle(batches)
     timing = bench.time(lambda: data.take(next(turn)))
-    return Row("batching", f"batch {batch}", timing, batch, floor_of_bytes(moved, bench.machine))
+    return Measurement("batching", f"batch {batch}", timing, batch, floor_of_bytes(moved, bench.machine))
 
 
-def time_training(bench: Bench, model: Model, data: Dataset, batch: int, seed: int) -> list[Row]:
+def time_training(bench: Bench, model: Model, data: Dataset, batch: int, seed: int) -> list[Measurement]:
     """Whole training steps, batching and optimizer included: by kernels where they run, and by the reference."""
     sampler = BalancedSampler(data.targets, batch, seed)
     batches = draw_batches(sampler)
@@ -81,7 +81,7 @@ def time_training(bench: Bench, model: Model, data: Dataset, batch: int, seed: i
         count_work(model.network, structures, hoisted=hoisted).share(len(batches)) for hoisted in (False, True)
     )
 
-    def measure(kernels: str) -> Row:
+    def measure(kernels: str) -> Measurement:
         fresh = Model.fresh(model.config, model.signature, model.domain_text, model.training_atoms, seed)
         fresh.to(bench.machine.device, kernels).network.train()
         optimizer = build_optimizer(fresh.network, Settings().learning_rate, fresh.backend)
@@ -89,7 +89,9 @@ def time_training(bench: Bench, model: Model, data: Dataset, batch: int, seed: i
         timing = bench.time(lambda: step(*next(turn)))
         precision = PRECISIONS["mixed"] if fresh.backend.captured else "ieee"
         floor = partial(floor_of_work, machine=bench.machine, training=True, precision=precision)
-        return Row("training step", f"batch {batch}, {kernels}", timing, batch, floor(as_written), floor(hoisted))
+        return Measurement(
+            "training step", f"batch {batch}, {kernels}", timing, batch, floor(as_written), floor(hoisted)
+        )
 
     reference = measure("reference")
     if training_backend(model, data, "auto").name != "cuda":
