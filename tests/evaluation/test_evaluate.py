@@ -111,7 +111,7 @@ def test_a_folder_is_evaluated_and_continued(folder: Path, tmp_path: Path, monke
     assert seen == [False] * 4
 
 
-def test_a_job_returns_the_trajectory(folder, monkeypatch):
+def test_a_job_returns_the_trajectory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As JSON, and whatever it is: a search looks at more states than its plan has."""
     way = Trajectory(Outcome.SOLVED, ("(a)", "(b)"), (3.0, 2.0, math.inf), steps=3, evaluated=9, seconds=6.0)
     monkeypatch.setattr("trifold.evaluation.job.solve", lambda *arguments, **options: way)
@@ -151,10 +151,11 @@ class FakeChildren:
             on_event(index, {"event": "step", "number": 0, "action": None, "value": float("inf")})
             on_event(index, {"event": "step", "number": 1, "action": "(go)", "value": 6.5})
             on_event(index, {"event": "warning", "message": "beware"})
-            yield Result(index, Outcome(self.results[name][0]), *self.results[name][1:], 2.0)
+            outcome, value, message = self.results[name]
+            yield Result(index, Outcome(outcome), value, message, 2.0)
 
 
-def solved(outcome="solved"):
+def solved(outcome: str = "solved") -> tuple[str, dict[str, Any], str]:
     way = Trajectory(Outcome(outcome), ("(go)",), (math.inf, 6.5), steps=1, evaluated=7, seconds=0.25)
     return "finished", asdict(way), ""
 
@@ -277,7 +278,7 @@ def test_a_bad_model_is_one_error_and_no_record(folder: Path, tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_time_limit_counts_the_loading_too(folder):
+def test_the_time_limit_counts_the_loading_too(folder: Path) -> None:
     job = SolveJob(str(folder / "model.safetensors"), str(folder / "test" / "p1.pddl"))
     (found,) = attempt_each([job], limits=Limits(seconds=0.01))
     assert found.trajectory.outcome is Outcome.TIMEOUT

@@ -121,7 +121,7 @@ def test_the_last_record_of_an_attempt_counts() -> None:
     assert last_of_each([crashed, other, solved]) == [solved, other]
 
 
-def test_a_record_tells_all_facts_of_a_training():
+def test_a_record_tells_all_facts_of_a_training() -> None:
     types = get_type_hints(Record)
     facts = {f"training_{name}": kind for name, kind in get_type_hints(Origin).items()}
     assert facts == {field: kind for field, kind in types.items() if field.startswith("training_")}

@@ -6,6 +6,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trifold.errors import TrifoldError
-from trifold.planning import TIE, Outcome, Scores, choose, replay, solve
+from trifold.planning import TIE, Outcome, Scores, Step, choose, replay, solve
 
 
 @dataclass
@@ -64,7 +65,7 @@ def distances(graph: Graph) -> dict[int, int]:
     return found
 
 
-def naive_policy(graph, value, max_steps, policy):
+def naive_policy(graph: Graph, value: Callable[[int], float], max_steps: int, policy: str) -> tuple[str, list[str]]:
     """The paper's policy, one state at a time."""
     state, visited = graph.initial_state, [graph.initial_state]
     actions: list[str] = []
@@ -102,7 +103,7 @@ policies = st.sampled_from(["unvisited", "strict"])
 
 
 @given(graphs(), st.lists(close_values, min_size=8, max_size=8), st.integers(0, 6), policies)
-def test_it_goes_where_the_naive_policy_goes(graph, table, max_steps, policy):
+def test_it_goes_where_the_naive_policy_goes(graph: Graph, table: list[float], max_steps: int, policy: str) -> None:
     found = solve(graph, lambda states: [table[state] for state in states], max_steps=max_steps, policy=policy)
     outcome, actions = naive_policy(graph, lambda state: table[state], max_steps, policy)
     assert (found.outcome, list(found.actions)) == (outcome, actions)
@@ -112,7 +113,7 @@ def test_it_goes_where_the_naive_policy_goes(graph, table, max_steps, policy):
 
 @pytest.mark.parametrize("policy", ["unvisited", "strict"])
 @given(graph=graphs())
-def test_it_is_optimal_under_optimal_distances(graph, policy):
+def test_it_is_optimal_under_optimal_distances(graph: Graph, policy: str) -> None:
     optimal = distances(graph)
     if 0 not in optimal:
         return
@@ -124,7 +125,7 @@ def test_it_is_optimal_under_optimal_distances(graph, policy):
 
 
 @given(graphs(), st.lists(st.integers(-900, 900), min_size=8, max_size=8), policies, st.randoms())
-def test_rounding_changes_no_choice(graph, table, policy, random):
+def test_rounding_changes_no_choice(graph: Graph, table: list[int], policy: str, random: Random) -> None:
     """V with any error below half a tie, another one each time that it is asked, goes where V itself goes."""
 
     def rounded(states: list[int]) -> list[float]:
@@ -204,7 +205,7 @@ def test_memory_leaves_a_local_minimum_and_strictness_reports_the_cycle() -> Non
     assert solve(Counter(100), values, max_steps=50).outcome is Outcome.STEP_LIMIT
 
 
-def test_the_timeout_is_an_outcome():
+def test_the_timeout_is_an_outcome() -> None:
     found = solve(Counter(10**9), lambda states: [-state for state in states], timeout=0.0)
     assert (found.outcome, found.actions) == (Outcome.TIMEOUT, ())
 
@@ -224,8 +225,8 @@ def test_seconds_are_those_of_all_steps_and_of_each(monkeypatch: pytest.MonkeyPa
     assert (len(found.actions), found.seconds, found.seconds_per_step) == (0, 3.0, 3.0)
 
 
-def test_on_step_tells_the_way():
-    seen = []
+def test_on_step_tells_the_way() -> None:
+    seen: list[Step] = []
     found = solve(Counter(3), lambda states: [abs(3 - state) for state in states], on_step=seen.append)
     assert [step.number for step in seen] == [0, 1, 2]
     assert [step.action for step in seen] == [None, *found.actions]
@@ -264,15 +265,15 @@ def test_a_plan_that_does_not_replay_is_not_solved() -> None:
     assert found.outcome is Outcome.INVALID_PLAN
 
 
-def test_a_plan_is_only_what_solves():
+def test_a_plan_is_only_what_solves() -> None:
     found = solve(Counter(5), lambda states: [abs(5 - state) for state in states])
-    assert found.plan == found.actions and len(found.plan) == found.steps == 3
+    assert found.plan == found.actions and len(found.actions) == found.steps == 3
     found = solve(Counter(5), lambda states: [abs(5 - state) for state in states], max_steps=2)
     assert found.plan is None and len(found.actions) == found.steps == 2
 
 
-def test_scores_count_for_one_attempt_after_another():
-    scores = Scores(lambda states: [abs(5 - state) for state in states])
+def test_scores_count_for_one_attempt_after_another() -> None:
+    scores: Scores[int] = Scores(lambda states: [abs(5 - state) for state in states])
     assert [solve(Counter(5), scores).evaluated for _ in range(2)] == [10, 10]
 
 
@@ -285,6 +286,6 @@ def test_scores_count_for_one_attempt_after_another():
         (":walk", "cannot be imported"),
     ],
 )
-def test_a_policy_that_is_not_there_is_an_error(name, message):
+def test_a_policy_that_is_not_there_is_an_error(name: str, message: str) -> None:
     with pytest.raises(TrifoldError, match=message):
         solve(Counter(1), lambda states: [0.0] * len(states), policy=name)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from heapq import heappop, heappush
 from itertools import count
+from typing import TypeVar
 
 from trifold.planning import Budget, OnStep, Outcome, Scores, Step, Task, Trajectory
 
+State = TypeVar("State", bound=Hashable)
+Way = tuple[tuple[str, ...], tuple[float, ...]]
 
-def best_first(task: Task, scores: Scores, budget: Budget, on_step: OnStep) -> Trajectory:
+
+def best_first(task: Task[State], scores: Scores[State], budget: Budget, on_step: OnStep) -> Trajectory:
     """Expand the state with the least V of all that were seen, until a goal is expanded."""
     start = task.initial_state
     values = {start: scores.values([start])[0]}
-    ways = {start: ((), (values[start],))}  # the actions to each state, and V along them
+    ways: dict[State, Way] = {start: ((), (values[start],))}  # the actions to each state, and V along them
     order, steps = count(), 0  # of equal values, what was seen first comes first
     queue = [(values[start], next(order), start)]
     while queue:
