@@ -292,10 +292,12 @@ def test_minutes_end_a_run_and_its_schedule(folder: Path, tmp_path: Path, monkey
     assert max(rates) > 0.9e-3 and rates[-1] < 0.1e-3 and rates[2:] == sorted(rates[2:], reverse=True)
 
 
+@pytest.mark.draws
 def test_a_run_folder_is_complete_and_readable(folder: Path, tmp_path: Path) -> None:
     run_tiny(folder, tmp_path / "run")
     names = {path.name for path in (tmp_path / "run").iterdir()}
     assert names == {"config.json", "environment.json", "data.json", "curves.png", "model.safetensors", "seed-0"}
+    assert (tmp_path / "run" / "curves.png").read_bytes().startswith(b"\x89PNG")
     summary = json.loads((tmp_path / "run" / "data.json").read_text())
     assert summary["problems"] == 3 and summary["validation_problems"] == 1 and len(summary["files"]) == 4
     provenance = Model.load(tmp_path / "run" / "model.safetensors").provenance
