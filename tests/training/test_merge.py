@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from command_line import trifold
 from oracles import from_naive
 from oracles_pairs import decode
 from trifold.data import Dataset
@@ -119,10 +118,7 @@ def test_a_run_says_how_many_were_merged_and_resumes_with_them(
     folder, _ = gripper
     run = tmp_path / "run"
     changes = [word for change in ("merge=true", "dim=4", "layers=2", "batch=8") for word in ("--set", change)]
-    words = ["train", str(folder), "--run", str(run), "--recipe", "small", "--steps", "3", "--device", "cpu", *changes]
-    command = [sys.executable, "-m", "trifold", *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    done = trifold("train", folder, "--run", run, "--recipe", "small", "--steps", "3", "--device", "cpu", *changes)
     summary = json.loads((run / "data.json").read_text(encoding="utf-8"))
     assert 0 < summary["inputs"] < summary["states"]
     assert f"merged {summary['states']} states into {summary['inputs']} " in done.stderr
