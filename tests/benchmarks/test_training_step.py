@@ -36,7 +36,7 @@ def test_both_sides_are_timed_on_the_same_batches(tmp_path: Path) -> None:
     peer.write_text(f"#!{sys.executable}\n{PEER}", encoding="utf-8")
     peer.chmod(0o755)
     small = ["--dim", "8", "--layers", "2", "--batch", "2", "--plain-runs", "2", "--pairs-runs", "1", "--json"]
-    command = [sys.executable, BENCHMARKS / "training_step.py", "--peer-python", peer, *small]
+    command = [sys.executable, str(BENCHMARKS / "training_step.py"), "--peer-python", str(peer), *small]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     plain, pairs = json.loads(done.stdout)["comparisons"]
     assert (plain["trifold"], pairs["trifold"]) == ("R-GNN", "R-GNN[1]")

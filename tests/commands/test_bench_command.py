@@ -52,7 +52,7 @@ def script(path: Path, text: str) -> Path:
     return path
 
 
-def test_json_has_every_stage(folder, tmp_path):
+def test_json_has_every_stage(folder: Path, tmp_path: Path) -> None:
     planner = script(tmp_path / "fast-downward.py", PLANNER)
     words = (folder, *SMALL, "--batch", 3, "--json", "--planner", planner)
     done = bench(*words)

@@ -24,12 +24,12 @@ def test_a_row_agrees_with_itself(row: Published) -> None:
         assert row.total >= OPTIMAL_TOTALS.get(row.domain, 0)
 
 
-def test_all_rows_of_a_domain_are_about_the_same_instances():
+def test_all_rows_of_a_domain_are_about_the_same_instances() -> None:
     for domain in PAPER:
         assert len({row.instances for row in PUBLISHED.values() if row.domain == domain}) == 1
 
 
-def test_every_domain_has_the_three_architectures_that_are_compared():
+def test_every_domain_has_the_three_architectures_that_are_compared() -> None:
     assert len(PAPER) == 11 and set(OWN_FILES) < set(PAPER)
     assert tuple(dict.fromkeys(domain for domain, _ in PUBLISHED)) == PAPER
     for domain in PAPER:

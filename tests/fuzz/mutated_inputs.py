@@ -21,7 +21,7 @@ from fuzz.mutations import mutate
 from fuzz.naive import NaiveTask
 from fuzz.oracle import Truth, explore
 from fuzz.random_domains import message_class
-from trifold.domains import DOMAINS, domain_text
+from trifold.domains import DOMAINS, domain_text, split_sizes
 from trifold.errors import TrifoldError
 from trifold.pddl.executor import Executor
 
@@ -85,7 +85,7 @@ def draw(seed: int, number: int, corpus: Sequence[tuple[str, list[Path]]] = ()) 
     rng = random.Random(f"mutated {seed} {number}")
     command = rng.choice(["label", "label", "train", "expressivity", "solve", "solve", "evaluate"])
     name = rng.choice(list(DOMAINS))
-    options = rng.choice(sorted(DOMAINS[name].suite("train"), key=lambda entry: next(iter(entry.values())))[:2])
+    options = rng.choice(sorted(split_sizes(name, "train"), key=lambda entry: next(iter(entry.values())))[:2])
     domain, problem = domain_text(name), DOMAINS[name].generate(rng, **options)
     if corpus and command in ("label", "train", "expressivity") and rng.random() < 0.4:
         name, files = rng.choice(corpus)

@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_kernels_are_refused_on_a_cpu_with_the_reason(folder, tmp_path):
+def test_kernels_are_refused_on_a_cpu_with_the_reason(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(TrifoldError, match=r"cannot run this network: kernels run on CUDA(.|\n)*--kernels reference"):
         train(folder, tmp_path / "run", "small", kernels="fused", device="cpu")
     with pytest.raises(TrifoldError, match="kernels is one of auto, reference, fused, not 'magic'"):
@@ -57,11 +57,12 @@ def test_batches_fit_where_large_values_belong_to_large_states(balance: float) -
 def test_an_edge_transformer_is_fused_on_cuda_whatever_its_size_and_where_its_data_lies() -> None:
     """Only its attention is: the step is not captured, so nothing need fit on the device."""
     pytest.importorskip("triton")
-    device, data = torch.device("cuda"), SimpleNamespace(encoder=object())
+    device = torch.device("cuda")
+    data: Any = SimpleNamespace(encoder=object())
 
-    def chosen(config, kernels):
-        network = SimpleNamespace(embed=config.build_network([]))
-        return training_backend(SimpleNamespace(network=network, device=device), data, kernels).name
+    def chosen(config: ModelConfig, kernels: str) -> str:
+        model: Any = SimpleNamespace(network=SimpleNamespace(embed=config.build_network([])), device=device)
+        return training_backend(model, data, kernels).name
 
     names = [chosen(ModelConfig(encoder="marks", dim=24), kernels) for kernels in ("auto", "fused", "reference")]
     assert names == ["cuda", "cuda", "reference"]
@@ -212,7 +213,7 @@ def test_a_captured_step_clips_the_gradient(folder: Path) -> None:
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-def test_a_batch_that_does_not_fit_is_left_to_the_reference(folder, monkeypatch):
+def test_a_batch_that_does_not_fit_is_left_to_the_reference(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trifold.training.captured.SPREAD", -1)
     captured = Captured(folder)
     largest = torch.argsort(captured.data.structures.element_counts.cpu(), descending=True)[:8]

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,8 +18,8 @@ import torch
 
 from trifold.errors import TrifoldError
 from trifold.model import Model, checkpoint
-from trifold.training import Watcher, loop, resume, together, train
-from trifold.training.loop import Progress
+from trifold.training import TrainingResult, Watcher, loop, resume, together, train
+from trifold.training.loop import Progress, SeedTraining
 from trifold.training.run import Diverged, RunFolder, TrainingState
 from trifold.training.together import train_seeds
 
@@ -47,8 +48,18 @@ class Recorder(Watcher):
             raise KeyboardInterrupt
 
 
-def run_tiny(folder, run, watcher=None, **changes):
+def run_tiny(folder: Path, run: Path, watcher: Watcher | None = None, **changes: Any) -> TrainingResult:
     return train(folder, run, "small", dim=4, layers=2, **SETTINGS | changes, device="cpu", watcher=watcher)
+
+
+def namespace(**values: Any) -> Any:
+    """What stands for a training."""
+    return SimpleNamespace(**values)
+
+
+def itself(training: Any) -> Any:
+    """What starts a training that is there."""
+    return training
 
 
 def outcome(run: Path) -> tuple[Any, ...]:
@@ -204,13 +215,13 @@ def test_seconds_add_up_whoever_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     wall = SimpleNamespace(now=100.0)
     monkeypatch.setattr(together, "time", SimpleNamespace(monotonic=lambda: wall.now))
 
-    def train(training, show, clock):
+    def train(training: Any, show: object, clock: Callable[[], float]) -> None:
         began = clock()
         for step in range(training.steps):
             wall.now += training.seconds
             training.state = TrainingState(step=step + 1, seconds=clock() - began)
 
-    def start(steps, seconds):
+    def start(steps: int, seconds: float) -> Any:
         wall.now += 50  # to build the step, which is no training
         return SimpleNamespace(steps=steps, seconds=seconds, state=TrainingState())
 
@@ -223,14 +234,14 @@ def test_seconds_add_up_whoever_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(state.seconds for state in states) == pytest.approx(wall.now - 250, rel=0.01)
 
 
-def test_no_training_takes_a_step_before_all_of_its_group_are_built(monkeypatch):
-    events = []
+def test_no_training_takes_a_step_before_all_of_its_group_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
 
-    def start(name):
+    def start(name: str) -> Any:
         events.append(f"{name} is built")
         return SimpleNamespace(name=name, state=TrainingState())
 
-    def train(training, show, clock):
+    def train(training: Any, show: object, clock: Callable[[], float]) -> None:
         clock()
         events.append(f"{training.name} steps")
 
@@ -242,11 +253,11 @@ def test_no_training_takes_a_step_before_all_of_its_group_are_built(monkeypatch)
     assert second == ["c is built", "c steps", "a group has ended"]
 
 
-def test_an_error_ends_all_trainings_and_leaves_no_thread(monkeypatch):
+def test_an_error_ends_all_trainings_and_leaves_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """The others end between two steps, and what went wrong is raised where the trainings were asked for."""
-    ended = []
+    ended: list[object] = []
 
-    def train(training, show, clock):
+    def train(training: Any, show: object, clock: Callable[[], float]) -> None:
         try:
             for _ in range(5):
                 clock()
@@ -256,17 +267,17 @@ def test_an_error_ends_all_trainings_and_leaves_no_thread(monkeypatch):
             ended.append(training)
 
     monkeypatch.setattr(together, "train_seed", train)
-    trainings = [SimpleNamespace(fails=fails, state=TrainingState()) for fails in (False, True, False)]
+    trainings = [namespace(fails=fails, state=TrainingState()) for fails in (False, True, False)]
     with pytest.raises(MemoryError, match="no more"):
-        list(train_seeds([partial(lambda one: one, one) for one in trainings], lambda progress: None, 3, CPU))
+        list(train_seeds([partial(itself, one) for one in trainings], lambda progress: None, 3, CPU))
     assert len(ended) == 3 and threading.active_count() == 1
 
 
-def test_an_interrupt_in_the_middle_of_a_step_is_safe(monkeypatch):
+def test_an_interrupt_in_the_middle_of_a_step_is_safe(monkeypatch: pytest.MonkeyPatch) -> None:
     """It comes to the main thread while another one trains: that one ends its step, and all end."""
-    ended = []
+    ended: list[object] = []
 
-    def train(training, show, clock):
+    def train(training: Any, show: object, clock: Callable[[], float]) -> None:
         try:
             for _ in range(1000):
                 clock()
@@ -277,9 +288,9 @@ def test_an_interrupt_in_the_middle_of_a_step_is_safe(monkeypatch):
             ended.append(training)
 
     monkeypatch.setattr(together, "train_seed", train)
-    trainings = [SimpleNamespace(interrupts=which, state=TrainingState()) for which in (False, True, False)]
+    trainings = [namespace(interrupts=which, state=TrainingState()) for which in (False, True, False)]
     with pytest.raises(KeyboardInterrupt):
-        list(train_seeds([partial(lambda one: one, one) for one in trainings], lambda progress: None, 3, CPU))
+        list(train_seeds([partial(itself, one) for one in trainings], lambda progress: None, 3, CPU))
     assert len(ended) == 3 and threading.active_count() == 1
 
 
@@ -292,7 +303,7 @@ def test_a_seed_that_diverges_does_not_end_the_others(
         request.getfixturevalue("_in_turns")
     validate = loop._validate
 
-    def fail(training, loss_sum):
+    def fail(training: SeedTraining, loss_sum: float) -> None:
         if training.seed == SEEDS[0] and training.state.step == 10:
             raise Diverged("training diverged")
         validate(training, loss_sum)

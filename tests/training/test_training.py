@@ -18,21 +18,22 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
-from trifold.data import Dataset, Labelled
+from trifold.data import Dataset, Labelled, label
 from trifold.domains import write_problems
 from trifold.errors import TrifoldError
 from trifold.model import Model, checkpoint
 from trifold.nn import REFERENCE
-from trifold.training import Watcher, loop, prepare, resume, together, train
+from trifold.training import TrainingResult, Watcher, loop, prepare, resume, together, train
 from trifold.training.loop import Progress
 from trifold.training.run import RunFolder
-from trifold.training.step import TrainingStep
+from trifold.training.step import TrainingStep, set_rate
 
 TINY = {"dim": 4, "layers": 2, "steps": 12, "validate_every": 5, "batch": 8}
 
 
-def run_tiny(folder, run, **changes):
+def run_tiny(folder: Path, run: Path, **changes: Any) -> TrainingResult:
     return train(folder, run, "small", **TINY | changes)
 
 
@@ -200,10 +201,11 @@ def test_weights_that_are_lost_are_those_of_the_least_loss_again(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blow: float, save_seconds: float
 ) -> None:
     """And the training goes on from there, at half the rate and as an optimizer that has seen nothing."""
-    rates, taken, set_rate = [], [], loop.set_rate
+    rates: list[float] = []
+    taken: list[list[Tensor]] = []
 
     class BadStep(TrainingStep):
-        def __call__(self, *batches):
+        def __call__(self, *batches: Tensor) -> Tensor:
             taken.append([parameter.detach().clone() for parameter in self.network.parameters()])
             loss = super().__call__(*batches)
             if len(taken) == 7:
@@ -283,7 +285,7 @@ def test_foreign_folders_in_a_run_do_no_harm(folder: Path, tmp_path: Path) -> No
 
 def test_minutes_end_a_run_and_its_schedule(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A look at the watch takes a hundredth of a second here."""
-    looks, rates, set_rate = itertools.count(), [], loop.set_rate
+    looks, rates = itertools.count(), list[float]()
     for module in (loop, together):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(looks) / 100))
     monkeypatch.setattr(loop, "set_rate", lambda optimizer, rate: (rates.append(rate), set_rate(optimizer, rate)))
@@ -342,7 +344,6 @@ def test_a_resumed_run_does_not_go_on_without_a_problem(
     run_tiny(tmp_path / "pddl", tmp_path / "run", steps=5)
     before = (tmp_path / "run" / "data.json").read_text()
     name = next(file["file"] for file in json.loads(before)["files"] if file["role"] == role)
-    label = prepare.label
 
     def fail(*what: Any, **how: Any) -> list[Labelled]:
         return [
