@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict
 
 from trifold.commands.progress import progress_bar
@@ -29,11 +30,11 @@ def make_drafts(tasks: Sequence[Task]) -> dict[str, Draft]:
     chunks = [tasks[first::CHUNKS] for first in range(min(CHUNKS, len(tasks)))]
     jobs = [{"tasks": list(map(asdict, chunk))} for chunk in chunks]
     drafts: dict[str, Draft] = {}
-    with progress_bar("drawing", len(tasks)) as (bar, bar_task):
-        results = run_isolated("trifold.domains.drawing:draft_job", jobs, workers=available_cores(), limits=Limits())
+    results = run_isolated("trifold.domains.drawing:draft_job", jobs, workers=available_cores(), limits=Limits())
+    with progress_bar("drawing", len(tasks)) as (bar, drawing), closing(results):
         for result in results:
             if result.outcome != "ok" or result.value is None:
                 raise TrifoldError(f"problems could not be drawn: {result.outcome}, {result.message}")
             drafts |= {place: Draft(**fields) for place, fields in result.value.items()}
-            bar.advance(bar_task, len(chunks[result.job]))
+            bar.advance(drawing, len(chunks[result.job]))
     return drafts

@@ -13,11 +13,13 @@ depend on other problems: it can be made beforehand, in any order and any proces
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
+from importlib.resources import files
 from itertools import islice
 from typing import Any
 
@@ -94,12 +96,31 @@ def list_tasks(name: str, problems: Iterable[Options], seed: int, split: str = "
     return [Task(name, seed, split, number, options) for number, options in enumerate(problems, start=1)]
 
 
+def first_seed(task: Task) -> str:
+    """What the random numbers of the first draw of a problem are seeded with."""
+    return f"{task.place}/{FIRST_DRAWS.get(task.place, 0)}"
+
+
 def make_draft(task: Task, attempt: int | None = None) -> Draft:
     """Draw a problem for the first time, or with the number of an attempt."""
-    attempt = FIRST_DRAWS.get(task.place, 0) if attempt is None else attempt
-    text = DOMAINS[task.domain].generate(random.Random(f"{task.place}/{attempt}"), **task.options)
+    seed = first_seed(task) if attempt is None else f"{task.place}/{attempt}"
+    rng = random.Random(seed)
+    if seed in (skips := known_skips()):
+        rng.getrandbits(32 * skips[seed])
+    text = DOMAINS[task.domain].generate(rng, **task.options)
     has_base = task.split in ("train", "validation")
     return _recognise(text, _varying(domain_text(task.domain)) if has_base else None)
+
+
+@cache
+def known_skips() -> dict[str, int]:
+    """How many random words the rejected draws of a problem of the suite take, by its seed, where they are many.
+
+    Grid and Rovers draw a problem until it is as asked for. The words of draws that are known to be rejected are
+    skipped at once; the problem is the same. `experiments/skips.py` counts them.
+    """
+    text = files("trifold.domains").joinpath("suite_skips.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
 
 
 @lru_cache(maxsize=4096)  # where a size has few problems, the same are drawn again and again
