@@ -6,6 +6,7 @@ do, the process that asked goes on.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import os
@@ -53,6 +54,7 @@ def load_everything() -> None:
     torch.set_num_threads(1)
     CliRunner().invoke(app, ["label", "/nowhere"])  # typer imports more when a command is called
     gc.freeze()
+    atexit.register(gc.unfreeze)  # or nanobind would complain of what is left at the end
 
 
 def run_in_fork(arguments: Sequence[str], folder: Path, seconds: float, outputs: Path | None = None) -> Ended:
