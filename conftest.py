@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+os.environ["OMP_NUM_THREADS"] = "1"  # before torch is loaded: a fork waits forever for threads that it did not inherit
+
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
