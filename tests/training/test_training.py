@@ -357,17 +357,17 @@ def test_a_resumed_run_does_not_go_on_without_a_problem(
     assert (tmp_path / "run" / "data.json").read_text() == before
 
 
-def test_a_resumed_run_may_have_more_time_for_labels(tmp_path: Path) -> None:
+def test_a_resumed_run_may_have_other_limits_for_labels(tmp_path: Path) -> None:
     """As the remedy says: a failure is remembered, unless the limits in config.json are others."""
     write_problems(tmp_path / "pddl", "gripper", [1, 2], 0)
     run_tiny(tmp_path / "pddl", tmp_path / "run", steps=5)
     run = RunFolder(tmp_path / "run")
     before = (run.path / "data.json").read_text()
-    for seconds in (0.001, 0.001, 600.0):
+    for states in (1, 1, 1000):
         with run.opened("config.json") as config:
-            config["limits"]["seconds"] = seconds
+            config["limits"]["max_states"] = states
         run.write("config.json", config)
-        with pytest.raises(TrifoldError, match="timeout") if seconds < 1 else nullcontext():
+        with pytest.raises(TrifoldError, match="state limit") if states == 1 else nullcontext():
             resume(run.path, steps=8, cache=tmp_path / "cache")
         assert (run.path / "data.json").read_text() == before
 

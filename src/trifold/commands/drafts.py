@@ -33,7 +33,7 @@ def make_drafts(tasks: Sequence[Task]) -> dict[str, Draft]:
     results = run_isolated("trifold.domains.drawing:draft_job", jobs, workers=available_cores(), limits=Limits())
     with progress_bar("drawing", len(tasks)) as (bar, drawing), closing(results):
         for result in results:
-            if result.outcome != "ok" or result.value is None:
+            if result.value is None or result.error:
                 raise TrifoldError(f"problems could not be drawn: {result.outcome}, {result.message}")
             drafts |= {place: Draft(**fields) for place, fields in result.value.items()}
             bar.advance(drawing, len(chunks[result.job]))
