@@ -10,6 +10,7 @@ import pytest
 
 from trifold.errors import TrifoldError
 from trifold.pddl import (
+    ARRAYS,
     Problem,
     State,
     StateLimitError,
@@ -100,7 +101,7 @@ def test_a_state_space_comes_back_from_its_file(tmp_path: Path) -> None:
     space.save(tmp_path / "space")
     again = StateSpace.load(tmp_path / "space")
     assert [path.name for path in tmp_path.iterdir()] == ["space"]
-    for name in ("offsets", "indices", "distances", "transition_offsets", "targets"):
+    for name in ARRAYS:
         assert np.array_equal(getattr(again, name), getattr(space, name))
         assert getattr(again, name).dtype == getattr(space, name).dtype
     assert (again.objects, again.initial, again.domain, again.problem) == (("a", "b", "c", "d"), 0, "line", "walk")

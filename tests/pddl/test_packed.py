@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trifold.domains import DOMAINS, domain_text, split_sizes
-from trifold.pddl import StateLimitError, StateSpace, expand, grounding, load_domain, load_problem, packed
+from trifold.pddl import ARRAYS, StateLimitError, StateSpace, expand, grounding, load_domain, load_problem, packed
 from trifold.pddl.expansion import expand_with_pymimir
 from trifold.pddl.grounding import GroundingError, ground
 
@@ -63,7 +63,10 @@ def assert_equal(one: StateSpace, two: StateSpace) -> None:
     for name in ("relation", "arguments", "static_relation", "static_arguments"):
         assert np.array_equal(getattr(one.table, name), getattr(two.table, name)), name
         assert getattr(one.table, name).dtype == getattr(two.table, name).dtype
-    for name in ("offsets", "indices", "distances", "transition_offsets", "targets"):
+    assert one.actions.schemas == two.actions.schemas
+    for name in ("schema", "arguments"):
+        assert np.array_equal(getattr(one.actions, name), getattr(two.actions, name)), name
+    for name in ARRAYS:
         assert getattr(one, name).shape == getattr(two, name).shape, name
         assert getattr(one, name).dtype == getattr(two, name).dtype, name
     canonical = []
@@ -73,7 +76,10 @@ def assert_equal(one: StateSpace, two: StateSpace) -> None:
         rank = np.argsort(order)
         sources = np.repeat(np.arange(len(space)), np.diff(space.transition_offsets))
         edges = np.sort(rank[sources] * len(space) + rank[space.targets])
-        canonical.append((matrix[order], space.distances[order], edges, rank[space.initial]))
+        sources = np.repeat(np.arange(len(space)), np.diff(space.action_offsets))
+        actions = np.stack([rank[sources], space.applicable.astype(np.int64), rank[space.successors]])
+        actions = actions[:, np.lexsort(actions)]
+        canonical.append((matrix[order], space.distances[order], edges, rank[space.initial], actions))
     matrix = canonical[0][0]
     assert len(np.unique(matrix, axis=0)) == len(matrix)
     for first, second in zip(*canonical, strict=True):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,15 @@ from trifold.errors import TrifoldError
 from trifold.expressions import Source
 from trifold.outcomes import Outcome
 from trifold.pddl import packed
+from trifold.pddl.actions import ActionTable, GroundName, parse_action
 from trifold.pddl.atoms import AtomTable, Integers
 from trifold.pddl.grounding import Grounding, GroundingError, ground
 from trifold.pddl.problem import Problem, load_domain, load_problem
-from trifold.pddl.sampling import sample_states
+from trifold.pddl.sampling import choose_states, keep_states
 from trifold.pddl.state_space import StateSpace
+
+ListActions = Callable[[StateSpace, Integers], StateSpace]
+"""(space, some of its states, ascending) → the space with the applicable actions of these."""
 
 CHUNK = 50_000
 """How many states are unpacked at a time."""
@@ -36,24 +42,31 @@ def expand(domain: str | Path | Source, problem: str | Path | Source, max_states
     Packed search does it where the problem can be grounded, ten to twenty-five times as fast as pymimir, which does
     the others: ``engine`` of the result says which it was.
     """
-    loaded = _load(domain, problem)
-    try:
-        try:
-            grounding = ground(loaded)
-        except GroundingError:
-            grounding = None
-        if grounding is None:
-            return _expand_with_pymimir(loaded, max_states)
-        return _expand_packed(loaded, grounding, max_states)
-    finally:
-        loaded.release()
+    with _expanded(domain, problem, max_states) as (space, list_actions):
+        return list_actions(space, np.arange(len(space)))
 
 
 def expand_with_pymimir(domain: str | Path | Source, problem: str | Path | Source, max_states: int) -> StateSpace:
     """The same by pymimir alone, for any problem: the states and all about them are equal, their order is not."""
+    with _expanded(domain, problem, max_states, pymimir=True) as (space, list_actions):
+        return list_actions(space, np.arange(len(space)))
+
+
+@contextmanager
+def _expanded(
+    domain: str | Path | Source, problem: str | Path | Source, max_states: int, *, pymimir: bool = False
+) -> Iterator[tuple[StateSpace, ListActions]]:
+    """The whole space without its actions, and what lists those of some states while the problem is held."""
     loaded = _load(domain, problem)
     try:
-        return _expand_with_pymimir(loaded, max_states)
+        try:
+            grounding = None if pymimir else ground(loaded)
+        except GroundingError:
+            grounding = None
+        if grounding is None:
+            yield _expand_with_pymimir(loaded, max_states)
+        else:
+            yield _expand_packed(loaded, grounding, max_states)
     finally:
         loaded.release()
 
@@ -67,11 +80,11 @@ def _load(domain: str | Path | Source, problem: str | Path | Source) -> Problem:
     return loaded
 
 
-def _expand_packed(problem: Problem, grounding: Grounding, max_states: int) -> StateSpace:
+def _expand_packed(problem: Problem, grounding: Grounding, max_states: int) -> tuple[StateSpace, ListActions]:
     found = packed.search(grounding, max_states)
     if found is None:
         raise _state_limit(problem, max_states)
-    states, transitions, targets = found
+    states, transitions, targets = found.words, found.counts, found.targets
     counts, atoms = packed.unpack(states)
     met = np.bincount(atoms, minlength=len(grounding.atoms)) > 0
     index = problem.atom_index
@@ -80,7 +93,11 @@ def _expand_packed(problem: Problem, grounding: Grounding, max_states: int) -> S
     static = index.static_rows
     numbers = (np.cumsum(met) - 1).astype(np.min_scalar_type(max(len(rows) - 1, 0)))
     goals = np.flatnonzero(packed.holds(states, *grounding.goal))
-    return StateSpace(
+
+    def list_actions(space: StateSpace, chosen: Integers) -> StateSpace:
+        return _with_actions(problem, space, chosen, grounding.names, *found.actions(chosen))
+
+    space = StateSpace(
         domain=problem.domain.name,
         problem=problem.name,
         table=AtomTable(index.relations, problem.objects, varying[:, 0], varying[:, 1:], static[:, 0], static[:, 1:]),
@@ -89,14 +106,16 @@ def _expand_packed(problem: Problem, grounding: Grounding, max_states: int) -> S
         distances=packed.distances(transitions, targets, goals),
         transition_offsets=_offsets(transitions),
         targets=targets,
+        **_no_actions(problem, len(counts)),
         initial=0,
         states=len(counts),
         listed=len(counts),
         engine="packed",
     )
+    return space, list_actions
 
 
-def _expand_with_pymimir(problem: Problem, max_states: int) -> StateSpace:
+def _expand_with_pymimir(problem: Problem, max_states: int) -> tuple[StateSpace, ListActions]:
     from pymimir.advanced import datasets
 
     options = datasets.StateSpaceOptions()
@@ -130,7 +149,11 @@ def _expand_with_pymimir(problem: Problem, max_states: int) -> StateSpace:
     source = np.fromiter((edge.get_source() for edge in edges), np.int64, len(edges))
     target = np.fromiter((edge.get_target() for edge in edges), np.int64, len(edges))
     pairs = np.unique(source * states + target)
-    return StateSpace(
+
+    def list_actions(whole: StateSpace, chosen: Integers) -> StateSpace:
+        return _with_actions(problem, whole, chosen, *_apply_actions(problem, vertices, chosen))
+
+    found = StateSpace(
         domain=problem.domain.name,
         problem=problem.name,
         table=_sorted(table),
@@ -139,10 +162,66 @@ def _expand_with_pymimir(problem: Problem, max_states: int) -> StateSpace:
         distances=distances.astype(np.int32),
         transition_offsets=_offsets(np.bincount(pairs // states, minlength=states)),
         targets=(pairs % states).astype(np.int32),
+        **_no_actions(problem, states),
         initial=space.get_initial_vertex(),
         states=states,
         listed=states,
         engine="pymimir",
+    )
+    return found, list_actions
+
+
+def _apply_actions(
+    problem: Problem, vertices: Sequence[Any], chosen: Integers
+) -> tuple[list[GroundName], Integers, Integers, Integers]:
+    """All actions of some vertices by pymimir: their names, sorted, and as ``packed.Found.actions`` has them."""
+    from pymimir.advanced import datasets
+
+    handles = map(datasets.get_state, vertices)
+    vertex_of = {handle.get_index(): index for index, handle in enumerate(handles)}
+    rows = [
+        (row, parse_action(text), vertex_of[successor.handle.get_index()])
+        for row, vertex in enumerate(chosen.tolist())
+        for text, successor in problem.successors(problem.state_of(datasets.get_state(vertices[vertex])))
+    ]
+    names = problem.sort_actions({name for _, name, _ in rows})
+    index = {name: number for number, name in enumerate(names)}
+    table = sorted((row, index[name], target) for row, name, target in rows)
+    source, actions, targets = np.array(table, np.int64).reshape(-1, 3).T
+    return names, np.bincount(source, minlength=len(chosen)), actions, targets
+
+
+def _no_actions(problem: Problem, states: int) -> dict[str, Any]:
+    """The actions of a space before any are listed."""
+    none = np.empty(0, np.int32)
+    table = ActionTable.of(problem.domain.schemas, problem.objects, [])
+    return {
+        "actions": table,
+        "action_offsets": np.zeros(states + 1, np.int64),
+        "applicable": none,
+        "successors": none,
+    }
+
+
+def _with_actions(
+    problem: Problem,
+    space: StateSpace,
+    chosen: Integers,
+    names: Sequence[GroundName],
+    counts: Integers,
+    actions: Integers,
+    targets: Integers,
+) -> StateSpace:
+    """The space with the actions of the chosen states, which ascend, and a table of those that occur."""
+    met, numbers = np.unique(actions, return_inverse=True)
+    spread = np.zeros(len(space), np.int64)
+    spread[chosen] = counts
+    return replace(
+        space,
+        actions=ActionTable.of(problem.domain.schemas, problem.objects, [names[index] for index in met]),
+        action_offsets=_offsets(spread),
+        applicable=numbers.reshape(-1).astype(np.min_scalar_type(max(len(met) - 1, 0))),
+        successors=targets.astype(np.int32),
     )
 
 
@@ -153,16 +232,19 @@ def expand_to_file(job: dict[str, Any], report: Callable[[dict[str, Any]], None]
     return  outcome: labelled, state limit or unsolvable; message; and the counts if a file was written
     """
     try:
-        space = expand(Source(*job["domain"]), Source(*job["problem"]), job["max_states"])
+        with _expanded(Source(*job["domain"]), Source(*job["problem"]), job["max_states"]) as (space, list_actions):
+            solvable = space.distances[space.initial] >= 0
+            dead_ends = int((space.distances < 0).sum())
+            kept = space
+            if solvable:
+                chosen = choose_states(space, job["keep"], job["detour"])
+                kept = list_actions(space, np.arange(len(space)) if chosen is None else chosen)
+                kept = kept if chosen is None else keep_states(kept, chosen)
+                kept.save(job["path"])
     except StateLimitError as error:
         return {"outcome": Outcome.STATE_LIMIT, "message": error.message}
     except UnsolvableError as error:
         return {"outcome": Outcome.UNSOLVABLE, "message": error.message}
-    solvable = space.distances[space.initial] >= 0
-    dead_ends = int((space.distances < 0).sum())
-    kept = sample_states(space, job["keep"], job["detour"]) if solvable else space
-    if solvable:
-        kept.save(job["path"])
     return {
         "outcome": Outcome.LABELLED if solvable else Outcome.UNSOLVABLE,
         "message": "" if solvable else "there is no plan from the initial state",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from trifold.errors import TrifoldError
+from trifold.pddl.actions import GroundName
 from trifold.pddl.problem import Problem
 
 MAX_ACTIONS, MAX_ATOMS = 5_000, 2_000
@@ -44,16 +45,23 @@ class Grounding:
     initial  numbers of the initial atoms
     actions  the actions that may be applicable in some state, distinct and sorted
     goal     numbers of the atoms that must hold, and of those that must not
+    names    what a plan calls the actions, sorted as the domain's schemas and the problem's objects are
+    called   for each action, the indices of its names: several actions of a plan may do the same, and an action with a
+             disjunctive or existential condition is several here
     """
 
     atoms: tuple[Fact, ...]
     initial: tuple[int, ...]
     actions: tuple[GroundAction, ...]
     goal: tuple[tuple[int, ...], tuple[int, ...]]
+    names: tuple[GroundName, ...]
+    called: tuple[tuple[int, ...], ...]
 
 
 class _Action(NamedTuple):
     """An action over atoms that have no numbers yet."""
+
+    name: GroundName
 
     positive: tuple[Fact, ...]
     negative: tuple[Fact, ...]
@@ -104,8 +112,20 @@ def ground(problem: Problem) -> Grounding:
         """Ascending; an atom without a number is never true, so nothing asks for it and deleting it does nothing."""
         return tuple(sorted({number[fact] for fact in facts if fact in number}))
 
-    numbered = {GroundAction(*map(numbers, action)) for action in actions}
-    return Grounding(tuple(atoms), numbers(initial), tuple(sorted(numbered)), (numbers(goal[0]), numbers(goal[1])))
+    called: dict[GroundAction, set[GroundName]] = defaultdict(set)
+    for action in actions:
+        called[GroundAction(*map(numbers, action[1:]))].add(action.name)
+    names = problem.sort_actions(set().union(*called.values()))
+    index = {name: i for i, name in enumerate(names)}
+    numbered = sorted(called)
+    return Grounding(
+        tuple(atoms),
+        numbers(initial),
+        tuple(numbered),
+        (numbers(goal[0]), numbers(goal[1])),
+        tuple(names),
+        tuple(tuple(sorted(index[name] for name in called[action])) for action in numbered),
+    )
 
 
 def _ground_action(action: Any, static: Relations, problem: Problem) -> list[_Action]:
@@ -126,13 +146,14 @@ def _ground_action(action: Any, static: Relations, problem: Problem) -> list[_Ac
     relations = [(static[literal.predicate], literal.terms) for literal in static_conditions if literal.positive]
     relations += [({(name,) for name in problem.objects}, (place,)) for place in places.values()]
     refuted = [literal for literal in static_conditions if not literal.positive]
+    arity = dict(problem.domain.schemas)[action.get_name()]  # further parameters are those of existential conditions
     instances = []
     for binding in _join(relations, start, problem):
         if not any(literal.ground(binding)[1] in static[literal.predicate] for literal in refuted):
             parts = ((literals, sign) for literals in (conditions, effects) for sign in (True, False))
-            instances.append(
-                _Action(*(tuple(lit.ground(binding) for lit in part if lit.positive is sign) for part, sign in parts))
-            )
+            facts = (tuple(lit.ground(binding) for lit in part if lit.positive is sign) for part, sign in parts)
+            name = (action.get_name(), tuple(binding[place] for place in range(arity)))
+            instances.append(_Action(name, *facts))
     return instances
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +92,7 @@ class PackedStates:
 class Successors:
     """The actions of a grounded problem as arrays, applied to blocks of states.
 
+    order             (actions,) which action of the grounding each one is
     planes, inverted  (literals,), (literals, 1): the atoms that conditions ask for, and whether for their absence
     conditions        the k-th literal of each action that has so many; actions with most literals come first
     added, kept       (words, actions): the bits that an action sets, and those that it does not delete
@@ -97,7 +100,9 @@ class Successors:
     """
 
     def __init__(self, actions: tuple[GroundAction, ...], atoms: int) -> None:
-        ordered = sorted(actions, key=lambda action: -len(action.positive) - len(action.negative))
+        sizes = [-len(action.positive) - len(action.negative) for action in actions]
+        self.order = np.argsort(np.array(sizes, np.int64), kind="stable")
+        ordered = [actions[index] for index in self.order]
         wanted = sorted({(atom, False) for a in ordered for atom in a.positive}
                         | {(atom, True) for a in ordered for atom in a.negative})  # fmt: skip
         plane = {literal: index for index, literal in enumerate(wanted)}
@@ -113,24 +118,66 @@ class Successors:
         self.kept = ~pack([a.deleted for a in ordered], atoms)
         self.block = max(BLOCK_BYTES // (self.count + len(wanted) + BITS * len(self.added)), 1)
 
-    def of(self, states: Words) -> tuple[Integers, Words]:
-        """The states (words, n) that each action leads to: number of the source, (successors,), and words."""
+    def of(self, states: Words) -> tuple[Integers, Integers, Words]:
+        """Where actions lead from states (words, n): action and number of the source, (successors,) each, and words."""
         n = states.shape[1]
         planes = _bits(states).T[self.planes] ^ self.inverted  # (literals, n)
         able = np.ones((self.count, n), np.uint8)
         for condition in self.conditions:
             able[: len(condition)] &= planes[condition]
         action, source = np.divmod(np.flatnonzero(able.view(bool)), n)
-        return source, np.stack([
+        return action, source, np.stack([
             (word[source] & kept[action]) | added[action]
             for word, kept, added in zip(states, self.kept, self.added, strict=True)
         ])  # fmt: skip
 
 
-def search(grounding: Grounding, max_states: int) -> tuple[Words, Integers, Integers] | None:
-    """All states reachable from the initial one, which is the first; None if there are more than the limit.
+@dataclass(frozen=True)
+class Found:
+    """All reachable states of a grounded problem.
 
-    return  words (words, states); transition counts (states,), and targets, ascending and distinct for each state
+    states           the states, the initial one first
+    counts, targets  (states,), (transitions,): the successors of each state, ascending and distinct
+    """
+
+    grounding: Grounding
+    successors: Successors
+    states: PackedStates
+    counts: Integers
+    targets: Integers
+
+    @property
+    def words(self) -> Words:
+        """(words, states) the states as bits."""
+        return self.states.words[:, : self.states.count]
+
+    def actions(self, chosen: Integers) -> tuple[Integers, Integers, Integers]:
+        """The applicable actions of some states, by what plans call them.
+
+        return  (chosen,) how many; (Σ,) which of ``grounding.names``, ascending for each state; (Σ,) where they lead
+        """
+        called = self.grounding.called
+        numbers = np.array([len(names) for names in called], np.int64)
+        names = np.fromiter(chain.from_iterable(called), np.int64, int(numbers.sum()))
+        starts = np.cumsum(numbers) - numbers
+        keys: list[Integers] = [np.empty(0, np.int64)]
+        targets: list[Integers] = [np.empty(0, np.int32)]
+        for first in range(0, len(chosen), self.successors.block):
+            block = chosen[first : first + self.successors.block]
+            action, source, rows = self.successors.of(self.words[:, block])
+            ground, reached = self.successors.order[action], self.states.insert(rows)
+            many = numbers[ground]
+            within = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
+            key = np.repeat(source + first, many) << 32 | names[np.repeat(starts[ground], many) + within]
+            key, example = np.unique(key, return_index=True)  # of one name there may be several actions
+            keys.append(key)
+            targets.append(np.repeat(reached, many)[example])
+        key = np.concatenate(keys)
+        return np.bincount(key >> 32, minlength=len(chosen)), key & 0xFFFFFFFF, np.concatenate(targets)
+
+
+def search(grounding: Grounding, max_states: int) -> Found | None:
+    """All states reachable from the initial one, which is the first; None if there are more than the limit.
 
     States are numbered in the order of their discovery, which depends on the problem alone.
     """
@@ -141,7 +188,7 @@ def search(grounding: Grounding, max_states: int) -> tuple[Words, Integers, Inte
     start = 0
     while start < states.count:
         stop = min(states.count, start + successors.block)
-        source, rows = successors.of(states.words[:, start:stop])
+        _, source, rows = successors.of(states.words[:, start:stop])
         pairs = np.sort(source << 32 | states.insert(rows))
         if states.count > max_states:
             return None
@@ -149,7 +196,7 @@ def search(grounding: Grounding, max_states: int) -> tuple[Words, Integers, Inte
         counts.append(np.bincount(pairs >> 32, minlength=stop - start))
         targets.append(pairs.astype(np.int32))
         start = stop
-    return states.words[:, : states.count], np.concatenate(counts), np.concatenate(targets)
+    return Found(grounding, successors, states, np.concatenate(counts), np.concatenate(targets))
 
 
 def distances(counts: Integers, targets: Integers, goals: Integers) -> Integers:

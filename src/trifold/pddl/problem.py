@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trifold.expressions import Source, open_source
+from trifold.pddl.actions import ActionTable, GroundName, parse_action
 from trifold.pddl.atom_index import AtomIndex
 from trifold.pddl.description import DomainDescription, ProblemDescription, describe_domain, describe_problem
 from trifold.pddl.engine import Engine, create_context, release_at_exit
@@ -26,6 +27,7 @@ class Domain:
     name       its name, in lower case
     text       the PDDL text as given
     relations  (name, arity) of each relation, sorted by name
+    schemas    (name, arity) of each action schema, sorted by name
     rewritten  the domain in the form that pymimir translates rightly
     """
 
@@ -33,6 +35,7 @@ class Domain:
         self.source, self.description = source, description
         self.name, self.text = description.name, source.text
         self.relations = description.relations
+        self.schemas = tuple(sorted((action.name, len(action.parameters)) for action in description.actions))
         self.rewritten = write_domain(description)
 
     @cached_property
@@ -80,7 +83,7 @@ class Problem:
         self.engine = Engine(create_context(domain.rewritten, write_problem(domain.description, description)))
         release_at_exit(self)
         self.atom_index = AtomIndex(domain.description, description, self.engine)
-        self.initial_state = self._intern(self.engine.repository.get_or_create_initial_state()[0])
+        self.initial_state = self.state_of(self.engine.repository.get_or_create_initial_state()[0])
 
     @cached_property
     def executor(self) -> Executor:
@@ -100,13 +103,23 @@ class Problem:
             # An action with a disjunctive condition is several to pymimir, with one text and one successor.
             text = self._action_text(action)
             if text not in found:
-                found[text] = self._intern(create(state.handle, action, 0.0)[0])
+                found[text] = self.state_of(create(state.handle, action, 0.0)[0])
         return sorted(found.items(), key=lambda pair: pair[0])
 
     def structures(self, states: Sequence[State]) -> Structures:
         """One structure over the objects per state, over ``domain.signature``, atoms sorted."""
         offsets, indices = self.atom_index.gather([state.handle for state in states])
         return self.atom_index.table.structures(offsets, indices)
+
+    def sort_actions(self, names: Iterable[GroundName]) -> list[GroundName]:
+        """Ground actions in the order of schemas, then of objects."""
+        schema_of = {name: index for index, (name, _) in enumerate(self.domain.schemas)}
+        object_of = self.atom_index.object_of
+        return sorted(names, key=lambda action: (schema_of[action[0]], [object_of[name] for name in action[1]]))
+
+    def action_table(self, actions: Sequence[str]) -> ActionTable:
+        """Actions, such as ``(pick-up a)``, as arrays, in their order."""
+        return ActionTable.of(self.domain.schemas, self.objects, map(parse_action, actions))
 
     def atoms(self, state: State) -> list[str]:
         """The true atoms as text, sorted: fluent, derived and static ones, without types."""
@@ -119,7 +132,8 @@ class Problem:
             state.handle = None
         self.engine = self.atom_index = None  # type: ignore[assignment]
 
-    def _intern(self, handle: Any) -> State:
+    def state_of(self, handle: Any) -> State:
+        """The state that a handle of pymimir's stands for."""
         index = handle.get_index()
         state = self._states.get(index)
         if state is None:

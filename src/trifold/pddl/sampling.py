@@ -21,22 +21,34 @@ def sample_states(space: StateSpace, keep: int | None, detour: int | None = None
     always kept. The sampled states come first, in their old order; the states that are there only as successors of
     others come after them, without transitions of their own: ``listed`` of the result says where they begin.
     """
+    chosen = choose_states(space, keep, detour, seed)
+    return space if chosen is None else keep_states(space, chosen)
+
+
+def choose_states(space: StateSpace, keep: int | None, detour: int | None = None, seed: int = 0) -> Integers | None:
+    """The states that ``sample_states`` samples, ascending; None if it keeps all."""
     near = np.arange(len(space)) if detour is None else _near_plans(space, detour)
     keep = len(near) if keep is None else keep
     if len(space) <= min(keep, len(near)):
-        return space
+        return None
     _, value, counts = np.unique(space.distances[near], return_inverse=True, return_counts=True)
     shuffled = np.random.default_rng(seed).permutation(len(near))
     first = np.searchsorted(near, space.initial)
     shuffled = np.concatenate([[first], shuffled[shuffled != first]])
-    sampled = near[rank_within_values(value, shuffled) < _shares(counts, keep)[value]]
+    sampled: Integers = near[rank_within_values(value, shuffled) < _shares(counts, keep)[value]]
+    return sampled
 
+
+def keep_states(space: StateSpace, sampled: Integers) -> StateSpace:
+    """The sampled states and their successors alone."""
     successors = space.targets[_rows(space.transition_offsets, sampled)]
     states = np.concatenate([sampled, np.setdiff1d(successors, sampled)])
     index = np.full(len(space), -1, np.int64)
     index[states] = np.arange(len(states))
-    transitions = np.zeros(len(states), np.int64)
+    transitions, actions = np.zeros((2, len(states)), np.int64)
     transitions[: len(sampled)] = np.diff(space.transition_offsets)[sampled]
+    actions[: len(sampled)] = np.diff(space.action_offsets)[sampled]
+    applied = _rows(space.action_offsets, sampled)
     return replace(
         space,
         offsets=_offsets(np.diff(space.offsets)[states]),
@@ -44,6 +56,9 @@ def sample_states(space: StateSpace, keep: int | None, detour: int | None = None
         distances=space.distances[states],
         transition_offsets=_offsets(transitions),
         targets=index[successors].astype(space.targets.dtype),
+        action_offsets=_offsets(actions),
+        applicable=space.applicable[applied],
+        successors=index[space.successors[applied]].astype(space.successors.dtype),
         initial=int(index[space.initial]),
         listed=len(sampled),
     )

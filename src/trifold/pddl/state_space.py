@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trifold.errors import TrifoldError
+from trifold.pddl.actions import ActionTable
 from trifold.pddl.atoms import EVERY_OBJECT, AtomTable, Integers
 from trifold.sealed import Damaged
 from trifold.tensor_file import open_tensors, write_tensors
@@ -17,10 +18,14 @@ if TYPE_CHECKING:
     from trifold.structures import Structures
 
 FORMAT = "trifold state space"
-VERSION = 4
+VERSION = 5
 MAX_ARITY = 100
-ARRAYS = ("offsets", "indices", "distances", "transition_offsets", "targets")
+ARRAYS = (
+    *("offsets", "indices", "distances", "transition_offsets", "targets"),
+    *("action_offsets", "applicable", "successors"),
+)
 TABLE_ARRAYS = ("relation", "arguments", "static_relation", "static_arguments")
+ACTION_ARRAYS = ("schema", "action_arguments")
 DTYPES = {f"{sign}{8 * width}": np.dtype(f"{sign.lower()}{width}") for sign in "IU" for width in (1, 2, 4, 8)}
 """The integers that arrays are made of, by their names in a file."""
 
@@ -35,6 +40,9 @@ class StateSpace:
     transition_offsets, targets
                         (states + 1,), (transitions,): the successors of each state, ascending, each once however many
                         actions lead there. Goal states have successors too.
+    actions             the ground actions that are applicable in some listed state, sorted by schema and objects
+    action_offsets, applicable, successors
+                        (states + 1,), (Σ,), (Σ,): the actions of each listed state, ascending, and where each leads
     initial             the initial state
     states              how many states the problem has; the space holds all of them unless it was sampled
     listed              so many states have their successors listed; the others are only successors of sampled ones
@@ -49,6 +57,10 @@ class StateSpace:
     distances: Integers
     transition_offsets: Integers
     targets: Integers
+    actions: ActionTable
+    action_offsets: Integers
+    applicable: Integers
+    successors: Integers
     initial: int
     states: int
     listed: int
@@ -67,12 +79,26 @@ class StateSpace:
         """One structure over the objects per state."""
         return self.table.structures(self.offsets, self.indices)
 
+    def optimal_actions(self) -> Integers:
+        """(Σ,) 1 for each action that leads one step nearer to a goal; none of a goal or a dead end does."""
+        before = np.repeat(self.distances, np.diff(self.action_offsets))
+        optimal: Integers = (before > 0) & (self.distances[self.successors] == before - 1)
+        return optimal.astype(np.int64)
+
+    def queries(self) -> Structures:
+        """One structure over the objects per listed state, with its actions as queries, and which of them are optimal."""
+        offsets = self.offsets[: self.listed + 1]
+        structures = self.table.structures(offsets, self.indices[: offsets[-1]])
+        counts = np.diff(self.action_offsets)[: self.listed]
+        return self.actions.add_queries(structures, counts, self.applicable, self.optimal_actions())
+
     def save(self, path: str | Path) -> None:
         """Write the space to a sealed safetensors file, which is there whole or not at all."""
         from safetensors.numpy import save
 
         arrays = {name: getattr(self, name) for name in ARRAYS}
         arrays |= {name: getattr(self.table, name) for name in TABLE_ARRAYS}
+        arrays |= dict(zip(ACTION_ARRAYS, (self.actions.schema, self.actions.arguments), strict=True))
         about = {
             "format": FORMAT,
             "version": VERSION,
@@ -80,6 +106,7 @@ class StateSpace:
             "problem": self.problem,
             "relations": self.table.relations,
             "objects": self.table.objects,
+            "schemas": self.actions.schemas,
             "initial": self.initial,
             "states": self.states,
             "listed": self.listed,
@@ -95,7 +122,7 @@ class StateSpace:
                 about = file.header
                 if (about.get("format"), about.get("version")) != (FORMAT, VERSION):
                     raise Damaged("it has another format or version")
-                if not file.sealed or file.entries.keys() != {*ARRAYS, *TABLE_ARRAYS}:
+                if not file.sealed or file.entries.keys() != {*ARRAYS, *TABLE_ARRAYS, *ACTION_ARRAYS}:
                     raise Damaged("it lacks a checksum or an array")
                 data = file.read()
                 arrays: dict[str, Any] = {
@@ -104,8 +131,10 @@ class StateSpace:
                 }
             relations = tuple((name, arity) for name, arity in about["relations"])
             table = AtomTable(relations, tuple(about["objects"]), *(arrays[name] for name in TABLE_ARRAYS))
+            schemas = tuple((name, arity) for name, arity in about["schemas"])
+            actions = ActionTable(schemas, *(arrays[name] for name in ACTION_ARRAYS))
             facts = {name: about[name] for name in ("domain", "problem", "initial", "states", "listed", "engine")}
-            space = cls(table=table, **facts, **{name: arrays[name] for name in ARRAYS})
+            space = cls(table=table, actions=actions, **facts, **{name: arrays[name] for name in ARRAYS})
             space._check()
             return space
         except (OSError, ValueError, LookupError, TypeError) as error:
@@ -140,6 +169,23 @@ class StateSpace:
                 raise Damaged("its atoms are of other relations or objects")
         if self.distances.ndim != 1 or not _lie(self.distances, -1, self.states):
             raise Damaged("its distances are none")
+        self._check_actions()
+
+    def _check_actions(self) -> None:
+        """Raise unless schemas are schemas, and all actions are those of schemas and objects that are there."""
+        actions, states = self.actions, len(self.distances)
+        names, arities = [name for name, _ in actions.schemas], [arity for _, arity in actions.schemas]
+        if {type(name) for name in names} - {str} or {type(arity) for arity in arities} - {int}:
+            raise Damaged("it has something else for a schema")
+        if len(set(names)) < len(names) or not 0 <= min(arities, default=0) <= max(arities, default=0) <= MAX_ARITY:
+            raise Damaged("its schemas are none")
+        fits = actions.arguments.shape == (len(actions.schema), max(arities, default=0)) and actions.schema.ndim == 1
+        if not fits or not _lie(actions.schema, 0, len(names)) or not _lie(actions.arguments, 0, len(self.objects)):
+            raise Damaged("its actions are of other schemas or objects")
+        _check_rows(self.action_offsets, self.applicable, states, len(actions))
+        _check_rows(self.action_offsets, self.successors, states, states)
+        if self.action_offsets[self.listed] != len(self.applicable):
+            raise Damaged("it has actions of states that are not listed")
 
 
 def _check_rows(offsets: Integers, entries: Integers, rows: int, things: int) -> None:

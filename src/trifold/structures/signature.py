@@ -14,6 +14,13 @@ READOUT = "@readout"
 TRIANGLE = "@triangle"
 """△: the ternary relation of compositions ⟨o,o'⟩, ⟨o',o''⟩, ⟨o,o''⟩ in structures over pairs of objects."""
 
+APPLICABLE, OPTIMAL = "@applicable", "@optimal"
+"""How the names of queries end: the actions of a state that ask for a score, and those of them that are known to be
+optimal, as a training is told. A query is the tuple of an action's objects. It is data, and sends no messages."""
+
+NULLARY = "()"
+"""In the names of queries of actions without arguments. Relations have an argument, but nobody reads that of these."""
+
 MARK = "@mark"
 """How the names of marks end: unary relations that give an element its first embedding, and send no messages."""
 
@@ -31,8 +38,31 @@ class Relation(NamedTuple):
 
     @property
     def sends(self) -> bool:
-        """Whether its atoms send messages: those of the readout and of marks do not."""
-        return self.name != READOUT and not self.is_mark
+        """Whether its atoms send messages: those of the readout, of marks and of queries do not."""
+        return self.name != READOUT and not self.is_mark and not self.is_query
+
+    @property
+    def is_query(self) -> bool:
+        """Whether its atoms ask for the score of an action."""
+        return self.name.endswith((APPLICABLE, OPTIMAL))
+
+    @property
+    def reads(self) -> int:
+        """How many of its arguments a query reads: all, or none if the action has none."""
+        return 0 if NULLARY in self.name else self.arity
+
+
+def query_relations(schemas: Iterable[tuple[str, int]]) -> tuple[Relation, ...]:
+    """The queries of action schemas, given as (name, arity): two relations for each, in order.
+
+    >>> [tuple(relation) for relation in query_relations([("move", 2), ("wait", 0)])]
+    [('move@applicable', 2), ('move@optimal', 2), ('wait()@applicable', 1), ('wait()@optimal', 1)]
+    """
+    return tuple(
+        Relation(name + (NULLARY if not arity else "") + ending, max(arity, 1))
+        for name, arity in schemas
+        for ending in (APPLICABLE, OPTIMAL)
+    )
 
 
 @dataclass(frozen=True)
