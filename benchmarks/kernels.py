@@ -114,8 +114,10 @@ def gradient_errors(model: Model, data: Dataset, batch: int) -> dict[str, float]
         difference = sum(((a.double() - b) ** 2).sum() for a, b in zip(gradients, truth, strict=True))
         return float(difference**0.5 / size)
 
+    readout = network.readout
+    assert readout is not None
     return {
-        name: error(network.readout(FusedRGNN(embed, capacity, name)(layout)[: union.elements], union))
+        name: error(readout(FusedRGNN(embed, capacity, name)(layout)[: union.elements], union))
         for name in ("mixed", "float32")
     } | {"reference in float32": error(network(structures))}
 

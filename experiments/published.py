@@ -87,7 +87,7 @@ navig-xy     ET         3 72    -  -   -
 class Published:
     """A row of the paper's tables; lengths are None where nothing was solved, or where the paper gives none.
 
-    policy  "unvisited", or "strict" for Navig-xy
+    policy  "values", or "strict" for Navig-xy
     """
 
     domain: str
@@ -106,7 +106,7 @@ def _read(line: str) -> Published:
     return Published(
         domain,
         model,
-        "strict" if domain == "navig-xy" else "unvisited",
+        "strict" if domain == "navig-xy" else "values",
         int(solved),
         int(instances),
         None if total is None else int(total),

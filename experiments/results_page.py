@@ -317,7 +317,7 @@ def _ours(
 ) -> list[Line]:
     """The lines of an architecture: one for each policy that is wanted, and for each model file."""
     lines = []
-    for policy in ("unvisited", "strict") if PUBLISHED[domain, MAIN].policy == "strict" else ("unvisited",):
+    for policy in ("values", "strict") if PUBLISHED[domain, MAIN].policy == "strict" else ("values",):
         own = [record for record in records if (record["model"], record["policy"]) == (model, policy)]
         lines += _lines(domain, own, references, size) or [Line(domain, model, policy)]
     return lines

@@ -14,7 +14,7 @@ import torch
 from oracles import from_naive, naive_pairs, naive_rgnn, to_naive
 from trifold.domains import DOMAINS, domain_text
 from trifold.encoders import Encoder, Pairs, Plain
-from trifold.model import ModelConfig, ValueNetwork
+from trifold.model import HeadedNetwork, ModelConfig
 from trifold.pddl import Problem, State, expand, load_domain, load_problem
 from trifold.planning import plan_text, solve
 from trifold.structures import READOUT, Signature
@@ -63,9 +63,9 @@ def rename(text: str, names: dict[str, str]) -> str:
     return re.sub(r"[\w-]+", lambda word: names.get(word[0], word[0]), text)
 
 
-def network_for(encoder: Encoder, signature: Signature, layers: int = 3) -> ValueNetwork:
+def network_for(encoder: Encoder, signature: Signature, layers: int = 3) -> HeadedNetwork:
     relations = [relation for relation in encoder.signature(signature) if relation.name != READOUT]
-    return ValueNetwork.seeded(relations, ModelConfig(dim=5, layers=layers), 1).double()
+    return HeadedNetwork.seeded(relations, ModelConfig(dim=5, layers=layers), 1).double()
 
 
 @pytest.mark.parametrize("name", ENCODERS)

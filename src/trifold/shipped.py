@@ -43,6 +43,21 @@ def find_model(model: Path | str) -> Path:
     return _choose(path.name, "there is no such file, nor a shipped model of this name")
 
 
+def best_policy(file: Path) -> str:
+    """The best policy that the model in a file has: by scores of actions, or else by values.
+
+    A file that is none has the latter: whoever loads it says what is wrong.
+    """
+    from trifold.tensor_file import open_tensors
+
+    try:
+        with open_tensors(file) as opened:
+            config = opened.header.get("config")
+    except (OSError, ValueError):
+        return "values"
+    return "actions" if isinstance(config, dict) and config.get("heads") in ("actions", "both") else "values"
+
+
 def pretrained(name: str, device: str = "cpu") -> Model:
     """Load a shipped model by its name, such as "logistics"; `trifold models` lists them."""
     from trifold.model import Model

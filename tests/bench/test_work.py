@@ -17,7 +17,7 @@ from trifold.bench.recording import record_work
 from trifold.bench.scatter import scattered_values
 from trifold.bench.work import count_work
 from trifold.encoders import Encoder, Marks, Oblivious, Pairs, Plain
-from trifold.model import ModelConfig, ValueNetwork
+from trifold.model import HeadedNetwork, ModelConfig
 from trifold.structures import READOUT, Signature, Structures
 
 DIM, LAYERS = 8, 3
@@ -25,9 +25,9 @@ BINARY = Signature.of([("edge", 2), ("red", 1)])
 TRIANGLE = Structures.build(BINARY, [3], {"edge": [[[0, 1], [1, 2], [0, 2]]], "red": [[[1]]]})
 
 
-def network_for(encoder: Encoder, signature: Signature, encoder_name: str = "pairs") -> ValueNetwork:
+def network_for(encoder: Encoder, signature: Signature, encoder_name: str = "pairs") -> HeadedNetwork:
     relations = [relation for relation in encoder.signature(signature) if relation.name != READOUT]
-    return ValueNetwork.seeded(relations, ModelConfig(encoder_name, dim=DIM, layers=LAYERS), 0).double()
+    return HeadedNetwork.seeded(relations, ModelConfig(encoder_name, dim=DIM, layers=LAYERS), 0).double()
 
 
 def counted_flops(function: Callable[..., Any]) -> int:

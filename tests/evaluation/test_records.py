@@ -23,7 +23,7 @@ def record(**changes: Any) -> dict[str, Any]:
         "model_sha256": "m",
         "problem": "p1.pddl",
         "problem_sha256": "1",
-        "policy": "unvisited",
+        "policy": "values",
         "max_steps": 1000,
         "outcome": "solved",
         "plan_length": 3,

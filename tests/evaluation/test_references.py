@@ -310,7 +310,7 @@ def attempt(problem: str, length: int | None) -> dict[str, Any]:
         "schema": 1,
         "domain": "d",
         "model": "m",
-        "policy": "unvisited",
+        "policy": "values",
         "problem": problem,
         "problem_sha256": problem,
         "outcome": "stuck" if length is None else "solved",

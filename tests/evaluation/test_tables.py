@@ -23,7 +23,7 @@ def record(problem: str, plan_length: int | None = None, outcome: str | None = N
         "model": "R-GNN[1]",
         "model_sha256": "abcdefghijkl",
         "problem": problem,
-        "policy": "unvisited",
+        "policy": "values",
         "max_steps": 1000,
         "outcome": outcome or ("solved" if plan_length is not None else "stuck"),
         "plan_length": plan_length,
@@ -60,10 +60,10 @@ def test_domains_models_and_policies_have_rows_of_their_own() -> None:
         ]
     )
     assert [(row.domain, row.model, row.policy, row.total) for row in rows] == [
-        ("airport", "R-GNN[1]", "unvisited", 2),
-        ("blocks_4", "R-GNN", "unvisited", 4),
+        ("airport", "R-GNN[1]", "values", 2),
+        ("blocks_4", "R-GNN", "values", 4),
         ("blocks_4", "R-GNN[1]", "strict", 3),
-        ("blocks_4", "R-GNN[1]", "unvisited", 1),
+        ("blocks_4", "R-GNN[1]", "values", 1),
     ]
 
 
@@ -81,10 +81,10 @@ def test_text_is_aligned() -> None:
         [record("p1", 10), record("p2", 21), record("p3"), record("p4", outcome="step limit", model="R-GNN")]
     )
     assert RENDERERS["text"](rows) == (
-        "Domain    Model     Policy         Coverage  Total  Median  Mean  Seconds  Step limit  Stuck\n"
-        "--------  --------  ---------  ------------  -----  ------  ----  -------  ----------  -----\n"
-        "blocks_4  R-GNN     unvisited   0 / 1 (0 %)      -       -     -      0.5           1      0\n"
-        "blocks_4  R-GNN[1]  unvisited  2 / 3 (66 %)     31    15.5  15.5      1.5           0      1\n"
+        "Domain    Model     Policy      Coverage  Total  Median  Mean  Seconds  Step limit  Stuck\n"
+        "--------  --------  ------  ------------  -----  ------  ----  -------  ----------  -----\n"
+        "blocks_4  R-GNN     values   0 / 1 (0 %)      -       -     -      0.5           1      0\n"
+        "blocks_4  R-GNN[1]  values  2 / 3 (66 %)     31    15.5  15.5      1.5           0      1\n"
     )
 
 
@@ -97,11 +97,11 @@ def test_markdown_and_latex_escape_what_they_must() -> None:
     rows = summarise([record("p1", 10, domain=r"a_b|c\&")])
     markdown = RENDERERS["markdown"](rows).splitlines()
     assert markdown[1] == "| :-- | :-- | :-- | --: | --: | --: | --: | --: |"
-    assert markdown[2] == r"| a\_b\|c\\& | R-GNN\[1\] | unvisited | 1 / 1 (100 %) | 10 | 10 | 10.0 | 0.5 |"
+    assert markdown[2] == r"| a\_b\|c\\& | R-GNN\[1\] | values | 1 / 1 (100 %) | 10 | 10 | 10.0 | 0.5 |"
     latex = RENDERERS["latex"](rows).splitlines()
     assert latex[0] == r"\begin{tabular}{lllrrrrr}"
     assert latex[4] == (
-        r"a\_b\textbar{}c\textbackslash{}\& & R-GNN[1] & unvisited & 1 / 1 (100 \%) & 10 & 10 & 10.0 & 0.5 \\"
+        r"a\_b\textbar{}c\textbackslash{}\& & R-GNN[1] & values & 1 / 1 (100 \%) & 10 & 10 & 10.0 & 0.5 \\"
     )
     assert latex[-1] == r"\end{tabular}"
 

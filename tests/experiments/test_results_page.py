@@ -59,7 +59,7 @@ def test_every_blocks_problem_in_the_repository_has_an_optimal_reference() -> No
 
 
 def record(
-    problem: str, plan_length: int | None, model: str = "R-GNN[1]", policy: str = "unvisited", **changes: Any
+    problem: str, plan_length: int | None, model: str = "R-GNN[1]", policy: str = "values", **changes: Any
 ) -> Any:
     fields = BLANK | {
         "schema": SCHEMA,
@@ -102,8 +102,8 @@ def test_ours_the_papers_and_lamas_stand_side_by_side() -> None:
     page = results_page({"public": {"blocks-s": records}}, best, "Nothing.\n")
     rows = [row for row in cells(page, "The public test files") if row[0] == "blocks-s"]
     assert ["|".join(row[1:]) for row in rows] == [
-        "R-GNN[1]|unvisited|16 / 17 (94 %)|640|40|40.0|640 / 512 = 1.250|16 of 16|2.00|abacus|3|600",
-        "R-GNN[1] in the paper|unvisited|17 / 17 (100 %)|684|36|40|684 / 544 = 1.257|–|–|–|3|129,600",
+        "R-GNN[1]|values|16 / 17 (94 %)|640|40|40.0|640 / 512 = 1.250|16 of 16|2.00|abacus|3|600",
+        "R-GNN[1] in the paper|values|17 / 17 (100 %)|684|36|40|684 / 544 = 1.257|–|–|–|3|129,600",
         "LAMA|first plan|17 / 17 (100 %)|1,700|100|100.0|1,700 / 544 = 3.125|17 of 17|2.00|abacus|–|–",
     ]
     assert page.endswith("## What was tried, what helped and what did not\n\nNothing.\n")
@@ -138,7 +138,7 @@ def test_in_short_a_domain_has_the_test_set_that_counts_and_fresh_problems() -> 
     rows = {row[0]: " | ".join(row[1:]) for row in cells(page, "In short")}
     assert len(rows) == 11
     ours, fresh = "1 / 2 (50 %), 15 not run", "1 / 1 (100 %), 16 not run | 3 / 3 = 1.000"
-    assert rows["blocks-s"] == f"the paper's | unvisited | {ours} | 17 / 17 (100 %) | 4 / 3 = 1.333 | {fresh} | 600"
+    assert rows["blocks-s"] == f"the paper's | values | {ours} | 17 / 17 (100 %) | 4 / 3 = 1.333 | {fresh} | 600"
     assert rows["navig-xy"] == "suite | strict | not run | 72 / 72 (100 %) | – | 0 / 1 (0 %), 71 not run | – | –"
 
 
@@ -158,7 +158,7 @@ def test_what_was_not_run_says_so() -> None:
     assert [row[3] for row in rows if row[0] == "gripper"] == ["1 / 1 (100 %), 17 not run", "11 / 18 (61 %)", "not run"]
     assert len({row[0] for row in rows}) == 11
     assert [row[3] for row in rows if row[1] == "R-GNN[1]" and row[0] != "gripper"] == ["not run"] * 11
-    assert [row[2] for row in rows if row[0] == "navig-xy"] == ["unvisited", "strict", "strict", "first plan"]
+    assert [row[2] for row in rows if row[0] == "navig-xy"] == ["values", "strict", "strict", "first plan"]
     assert "Not run yet" in page.split("## Fresh problems")[1]
     assert "No model was evaluated yet" not in page
 
@@ -178,10 +178,10 @@ def test_architectures_are_compared_with_each_other_and_with_the_paper() -> None
     rows = cells(results_page(results, {}, ""), "Architectures")
     shown = {(row[0], row[1], row[2]): (row[3], row[-1]) for row in rows}
     assert shown["navig-xy", "R-GNN", "strict"] == ("1 / 1 (100 %), 71 not run", "43 / 72 (59 %)")
-    assert shown["navig-xy", "R-GNN", "unvisited"] == ("not run", "–")
-    assert shown["navig-xy", "R-GNN[2]", "unvisited"] == ("1 / 1 (100 %), 71 not run", "–")
-    assert shown["logistics", "R-GNN[0]", "unvisited"] == ("1 / 1 (100 %), 19 not run", "9 / 20 (45 %)")
-    assert shown["grid", "R-GNN[1]", "unvisited"] == ("not run", "15 / 20 (75 %)")
+    assert shown["navig-xy", "R-GNN", "values"] == ("not run", "–")
+    assert shown["navig-xy", "R-GNN[2]", "values"] == ("1 / 1 (100 %), 71 not run", "–")
+    assert shown["logistics", "R-GNN[0]", "values"] == ("1 / 1 (100 %), 19 not run", "9 / 20 (45 %)")
+    assert shown["grid", "R-GNN[1]", "values"] == ("not run", "15 / 20 (75 %)")
 
 
 def test_results_are_read_from_several_folders_and_strange_ones_refused(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from trifold.domains import Drawn, domain_text, draw_splits
 from trifold.encoders import Pairs
 from trifold.logic import evaluate, parameters
 from trifold.logic.navig_xy import distance_network, near_goal, robot_near_goal
-from trifold.model import Model, ModelConfig, ValueNetwork
+from trifold.model import HeadedNetwork, Model, ModelConfig
 from trifold.pddl import Domain, Problem, State, load_domain, load_problem
 from trifold.planning import Outcome, Trajectory, solve
 from trifold.structures import READOUT
@@ -27,7 +27,7 @@ def compiled_model(domain: Domain, bound: int = BOUND) -> Model:
     needed = parameters(robot_near_goal(bound))
     config = ModelConfig(t=needed.t, dim=needed.dim, layers=needed.layers)
     relations = [relation for relation in Pairs(needed.t).signature(domain.signature) if relation.name != READOUT]
-    network = ValueNetwork(relations, config)
+    network = HeadedNetwork(relations, config)
     network.embed, network.readout = distance_network(relations, bound)
     return Model(config, domain.signature, domain.text, {name: 1 for name, _ in relations}, network)
 

@@ -34,7 +34,7 @@ from trifold.logic import (
     subformulas,
 )
 from trifold.logic.navig_xy import near_goal
-from trifold.model import ModelConfig, ValueNetwork
+from trifold.model import HeadedNetwork, ModelConfig
 from trifold.structures import READOUT, Signature
 
 COUNTEREXAMPLE = parse("∃z[¬r(x,z) ∧ s(y,z)]")
@@ -57,7 +57,7 @@ def test_the_theorem_as_printed_fails(t: float) -> None:
 
     relations = [relation for relation in Pairs(t).signature(SIGNATURE) if relation.name != READOUT]
     for seed in range(3):
-        network = ValueNetwork.seeded(relations, ModelConfig(t=t, dim=4, layers=3), seed).double()
+        network = HeadedNetwork.seeded(relations, ModelConfig(t=t, dim=4, layers=3), seed).double()
         embeddings, _ = naive_rgnn(network, list(itertools.product(range(3), repeat=2)), encoded)
         assert torch.equal(embeddings[A, B], embeddings[A, C])
         assert not torch.equal(embeddings[A, B], embeddings[B, C])

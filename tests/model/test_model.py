@@ -156,9 +156,11 @@ def test_foreign_newer_and_other_files_are_refused(model: Model, tmp_path: Path)
 
 
 def test_configs_survive_json() -> None:
-    for config in (ModelConfig(), ModelConfig(t=math.inf), ModelConfig(encoder="plain", dim=3, layers=0)):
+    for config in (ModelConfig(), ModelConfig(t=math.inf), ModelConfig(encoder="plain", dim=3, layers=0, heads="both")):
         assert ModelConfig.from_json(config.to_json()) == config
-    with pytest.raises(TrifoldError, match="does not know: heads"):
-        ModelConfig.from_json({"heads": 8})
+    with pytest.raises(TrifoldError, match="does not know: wings"):
+        ModelConfig.from_json({"wings": 8})
+    with pytest.raises(TrifoldError, match="heads are values, actions, both, not 'two'"):
+        ModelConfig(heads="two")
     with pytest.raises(TrifoldError, match="no encoder 'cubes'"):
         ModelConfig(encoder="cubes")

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from oracles import Naive, from_naive
-from trifold.model import ModelConfig, ValueNetwork
+from trifold.model import HeadedNetwork, ModelConfig
 from trifold.nn import BACKENDS, RGNN
 from trifold.structures import Signature
 
@@ -25,7 +25,7 @@ def test_values_by_kernels_are_the_networks(encoder: str, hoist: float, monkeypa
     naive: list[Naive] = [STAR, (2, {("edge", (1, 0)), ("red", (1,))}), (0, set())]
     structures = config.build_encoder()(from_naive(naive, Signature.of([("edge", 2), ("red", 1)]))).to(DEVICE)
     torch.manual_seed(0)
-    network = ValueNetwork(list(structures.signature), config).to(DEVICE)
+    network = HeadedNetwork(list(structures.signature), config).to(DEVICE)
     for chosen in ([2, 0, 1], []):
         part = structures.take(torch.tensor(chosen, dtype=torch.int64, device=DEVICE))
         by_kernels = network(part, BACKENDS[RGNN][0])

@@ -14,7 +14,7 @@ from oracles import SIGNATURE, from_naive, random_structures, to_naive
 from trifold.data import Dataset
 from trifold.domains import DOMAINS, domain_text
 from trifold.encoders import encode_all
-from trifold.model import Model, ModelConfig, ValueNetwork
+from trifold.model import HeadedNetwork, Model, ModelConfig
 from trifold.pddl import expand, load_problem
 from trifold.structures import READOUT, Signature
 
@@ -35,7 +35,7 @@ def test_encoders_and_networks_agree_with_the_cpu(config: Any) -> None:
     here, there = encode_all(encoder, structures, 500), encode_all(encoder, structures.to("cuda"), 500)
     assert there.arguments.is_cuda and to_naive(here) == to_naive(there.to("cpu"))
     relations = [relation for relation in here.signature if relation.name != READOUT]
-    network = ValueNetwork.seeded(relations, config, 0).double()
+    network = HeadedNetwork.seeded(relations, config, 0).double()
     value = network(here)
     expected = torch.autograd.grad(value.sum(), list(network.parameters()))
     network = network.to("cuda")

@@ -25,7 +25,7 @@ from oracles_pairs import (
 from trifold.domains import DOMAINS, domain_text
 from trifold.encoders import Compositions, Encoder, Pairs
 from trifold.errors import TrifoldError
-from trifold.model import ModelConfig, ValueNetwork
+from trifold.model import HeadedNetwork, ModelConfig
 from trifold.nn import EdgeTransformer, InitialEmbeddings
 from trifold.pddl import expand
 from trifold.structures import READOUT, Relation, Signature, Structures, concatenate
@@ -42,20 +42,20 @@ MIXED: list[Naive] = [
 
 def architecture(
     name: str, signature: Signature = BINARY, dim: Any = 8, layers: int = 3
-) -> tuple[Encoder, ValueNetwork]:
+) -> tuple[Encoder, HeadedNetwork]:
     config = ModelConfig(encoder=name, dim=dim, layers=layers)
     encoder = config.build_encoder()
     relations = [relation for relation in encoder.signature(signature) if relation.name != READOUT]
-    return encoder, ValueNetwork.seeded(relations, config, 0).double()
+    return encoder, HeadedNetwork.seeded(relations, config, 0).double()
 
 
-def naive_value(name: str, network: ValueNetwork, structure: Naive) -> torch.Tensor:
+def naive_value(name: str, network: HeadedNetwork, structure: Naive) -> torch.Tensor:
     if name == "compositions":
         return naive_rgnn(network, square(structure[0]), naive_compositions(structure))[1]
     return (naive_two_gnn if name == "oblivious" else naive_edge_transformer)(network, structure)
 
 
-def assert_equals_the_oracle(name: str, network: ValueNetwork, encoded: Structures, naive: list[Naive]) -> None:
+def assert_equals_the_oracle(name: str, network: HeadedNetwork, encoded: Structures, naive: list[Naive]) -> None:
     """Values and the gradients of a weighted sum of them."""
     values = network(encoded)
     oracle = torch.stack([naive_value(name, network, structure) for structure in naive])

@@ -125,13 +125,13 @@ def test_batches_of_fixed_size_hold_what_batches_hold(
         atoms = [len(union.atoms(name)) for name, _ in relations]
         capacity = Capacity.of(relations, [count + 3 for count in atoms], union.elements + 5)
         expected = Layout.of(union, capacity)
-        batcher = Batcher(structures, capacity, {READOUT: 50})
+        batcher = Batcher(structures, capacity, {Relation(READOUT, 1): 50})
         found, aside = batcher(indices)
         readout, owners = aside[READOUT]
         assert all(torch.equal(a, b) for a, b in zip(*map(tensors, (found, expected)), strict=True))
         elements, structure = union.readout()
         count = len(elements)
-        assert torch.equal(readout[:count], elements) and torch.equal(owners[:count], structure)
+        assert torch.equal(readout[:count, 0], elements) and torch.equal(owners[:count], structure)
         assert (owners[count:] == len(chosen)).all() and (readout[count:] == capacity.elements - 1).all()
         assert batcher.fits(indices.cpu())
         assert not batcher.fits(indices.cpu().repeat(40))

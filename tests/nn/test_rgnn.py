@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from oracles import SIGNATURE, Naive, batches, from_naive, naive_pairs, naive_rgnn, naive_structures
 from trifold.encoders import Encoder, Pairs, Plain
-from trifold.model import ModelConfig, ValueNetwork
+from trifold.model import HeadedNetwork, ModelConfig
 from trifold.nn import Incidence, smooth_max
 from trifold.structures import READOUT, concatenate
 
@@ -22,12 +22,12 @@ ENCODERS: dict[str, Any] = {"plain": Plain(), "t=0": Pairs(0), "t=1": Pairs(1), 
 
 def network_for(
     encoder: Encoder, seed: int = 0, dim: Any = 6, layers: int = 3, sharpness: float = 12.0
-) -> ValueNetwork:
+) -> HeadedNetwork:
     relations = [relation for relation in encoder.signature(SIGNATURE) if relation.name != READOUT]
-    return ValueNetwork.seeded(relations, ModelConfig(dim=dim, layers=layers, sharpness=sharpness), seed).double()
+    return HeadedNetwork.seeded(relations, ModelConfig(dim=dim, layers=layers, sharpness=sharpness), seed).double()
 
 
-def gradients(loss: torch.Tensor, network: ValueNetwork) -> list[torch.Tensor]:
+def gradients(loss: torch.Tensor, network: HeadedNetwork) -> list[torch.Tensor]:
     parameters = list(network.parameters())
     found = torch.autograd.grad(loss, parameters, allow_unused=True)
     return [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, found, strict=True)]
@@ -84,13 +84,13 @@ def test_a_batch_gives_what_its_members_give_alone(name: str, naive: list[Naive]
 def test_atoms_of_unknown_relations_send_nothing() -> None:
     structures = Plain()(from_naive([(3, {("edge", (0, 1)), ("red", (2,))})]))
     without = Plain()(from_naive([(3, {("edge", (0, 1))})]))
-    network = ValueNetwork.seeded([SIGNATURE["edge"]], ModelConfig(dim=4, layers=2), 0)
+    network = HeadedNetwork.seeded([SIGNATURE["edge"]], ModelConfig(dim=4, layers=2), 0)
     assert torch.equal(network(structures), network(without))
 
 
 def test_a_state_without_atoms_has_a_value() -> None:
     assert network_for(Plain())(Plain()(from_naive([(2, set())]))).isfinite().all()
-    nothing = ValueNetwork.seeded([], ModelConfig(dim=4, layers=2), 0)
+    nothing = HeadedNetwork.seeded([], ModelConfig(dim=4, layers=2), 0)
     assert nothing(Plain()(from_naive([(2, set())]))).isfinite().all()
 
 

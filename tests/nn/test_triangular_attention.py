@@ -11,7 +11,7 @@ import torch
 
 from oracles import from_naive, random_structures
 from oracles_pairs import BINARY
-from trifold.model import ModelConfig, ValueNetwork
+from trifold.model import HeadedNetwork, ModelConfig
 from trifold.nn import BACKENDS, EdgeTransformer
 from trifold.nn.edge_transformer import Grids, TriangularAttention
 from trifold.structures import READOUT
@@ -119,7 +119,7 @@ def test_the_whole_network_equals_the_reference() -> None:
     encoder = config.build_encoder()
     structures = encoder(from_naive([*random_structures(3, objects=5, atoms=6, seed=1), (0, set())], BINARY)).to(DEVICE)
     relations = [relation for relation in structures.signature if relation.name != READOUT]
-    network = ValueNetwork.seeded(relations, config, 0).to(DEVICE)
+    network = HeadedNetwork.seeded(relations, config, 0).to(DEVICE)
     exact = copy.deepcopy(network).double()
     (by_kernels,) = BACKENDS[EdgeTransformer]
     found, expected = network(structures, by_kernels), exact(structures)

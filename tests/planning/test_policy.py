@@ -99,7 +99,7 @@ def graphs(draw: Callable[..., Any]) -> Graph:
 close_values = st.builds(lambda whole, near: whole + 0.75 * TIE * near, st.integers(0, 3), st.integers(0, 3))
 
 
-policies = st.sampled_from(["unvisited", "strict"])
+policies = st.sampled_from(["values", "strict"])
 
 
 @given(graphs(), st.lists(close_values, min_size=8, max_size=8), st.integers(0, 6), policies)
@@ -111,7 +111,7 @@ def test_it_goes_where_the_naive_policy_goes(graph: Graph, table: list[float], m
     assert found.values[0] == table[0]
 
 
-@pytest.mark.parametrize("policy", ["unvisited", "strict"])
+@pytest.mark.parametrize("policy", ["values", "strict"])
 @given(graph=graphs())
 def test_it_is_optimal_under_optimal_distances(graph: Graph, policy: str) -> None:
     optimal = distances(graph)
@@ -280,7 +280,7 @@ def test_scores_count_for_one_attempt_after_another() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("greedy", "there is no policy 'greedy'(.|\n)*use unvisited, strict, or module:function"),
+        ("greedy", "there is no policy 'greedy'(.|\n)*use actions, values, strict, or module:function"),
         ("no_such_module:walk", "cannot be imported: No module named 'no_such_module'(.|\n)*PYTHONPATH"),
         ("trifold.planning:walk", "has no attribute 'walk'"),
         (":walk", "cannot be imported"),

@@ -27,6 +27,7 @@ from trifold.model import Model, checkpoint
 from trifold.nn import REFERENCE
 from trifold.training import TrainingResult, Watcher, loop, prepare, resume, together, train
 from trifold.training.loop import Progress
+from trifold.training.loss import Validation, validate
 from trifold.training.run import RunFolder
 from trifold.training.step import TrainingStep, set_rate
 
@@ -236,13 +237,13 @@ def test_weights_that_are_lost_are_not_saved(folder: Path, tmp_path: Path, monke
 
 def test_seeds_are_compared_on_the_same_states(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     samples = []
-    measure = loop.validation_loss
+    measure = validate
 
-    def watch(model: Model, validation: Dataset, **choice: Any) -> float:
+    def watch(model: Model, validation: Dataset) -> Validation:
         samples.append(validation)
-        return measure(model, validation, **choice)
+        return measure(model, validation)
 
-    monkeypatch.setattr(loop, "validation_loss", watch)
+    monkeypatch.setattr(loop, "validate", watch)
     run_tiny(folder, tmp_path / "run", seeds=2, validation_states=10)
     assert len(samples) > 2 and all(len(sample) == 10 for sample in samples)
     assert len({tuple(sample.structures.arguments.tolist()) for sample in samples}) == 1

@@ -12,7 +12,7 @@ import torch
 
 from trifold.domains import DOMAINS, domain_text
 from trifold.encoders import Plain
-from trifold.model import ModelConfig, ValueNetwork
+from trifold.model import HeadedNetwork, ModelConfig
 from trifold.pddl import expand
 from trifold.structures import READOUT, Structures
 from trifold.wl import refine
@@ -65,7 +65,7 @@ def test_a_network_separates_what_the_colouring_does(states: Structures, name: s
         colouring = refine(add_compositions(encoded), layers, receivers=FOLKLORE)
     else:
         colouring = refine(encoded, layers)
-    network = ValueNetwork.seeded(relations, config, 1).double()
+    network = HeadedNetwork.seeded(relations, config, 1).double()
     values = network(encoded).detach()
     assert_merged(network.embed(encoded.disjoint_union()).detach(), colouring.elements)
     assert_merged(values, colouring.structures)
@@ -81,6 +81,6 @@ def test_a_network_of_some_relations_sees_no_others() -> None:
     encoded = Plain()(structures)
     relations = [encoded.signature["carry"]]
     colouring = refine(encoded, 2, relations=["carry"])
-    network = ValueNetwork.seeded(relations, ModelConfig(dim=8, layers=2), 1).double()
+    network = HeadedNetwork.seeded(relations, ModelConfig(dim=8, layers=2), 1).double()
     assert_merged(network(encoded).detach(), colouring.structures)
     assert 1 < colouring.classes[-1] < refine(encoded, 2).classes[-1]

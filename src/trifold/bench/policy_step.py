@@ -19,7 +19,7 @@ from trifold.bench.timing import Timing, timed
 from trifold.bench.work import Work, count_work
 from trifold.encoders import encode_chunks
 from trifold.errors import TrifoldError
-from trifold.model import Model, ValueNetwork
+from trifold.model import HeadedNetwork, Model
 from trifold.nn import PRECISIONS, RGNN
 from trifold.pddl import Problem
 from trifold.structures import Structures, concatenate
@@ -85,7 +85,9 @@ def time_policy_step(bench: Bench, model: Model, problem: Problem) -> tuple[list
     return rows, sizes
 
 
-def _time_scatter(bench: Bench, network: ValueNetwork, chunks: Sequence[Structures], expected: Tensor) -> Timing | None:
+def _time_scatter(
+    bench: Bench, network: HeadedNetwork, chunks: Sequence[Structures], expected: Tensor
+) -> Timing | None:
     """The timing of an R-GNN by unsorted scatters, after a look at its values; of other networks None."""
     if not isinstance(network.embed, RGNN):
         return None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from trifold.model import ValueNetwork
+from trifold.model import HeadedNetwork
 from trifold.nn import MLP, RGNN, mish, smooth_max
 from trifold.structures import Structures
 
 
-def scattered_values(network: ValueNetwork, structures: Structures) -> Tensor:
+def scattered_values(network: HeadedNetwork, structures: Structures) -> Tensor:
     """V of encoded structures by Algorithm 1, line by line: rows in the order of the atoms, scattered to receivers.
 
     Shapes: encoded structures → (structures,).
@@ -25,6 +25,7 @@ def scattered_values(network: ValueNetwork, structures: Structures) -> Tensor:
         messages = [_apply(mlp, f[atoms].flatten(1)).view(-1, embed.dim) for mlp, atoms in senders if len(atoms)]
         received = smooth_max(torch.cat([f[:0], *messages]), receivers, union.elements, embed.sharpness)
         f = f + _apply(embed.update, torch.cat([f, received], dim=1))
+    assert network.readout is not None
     return network.readout(f, union)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from trifold.model import ValueNetwork
+from trifold.model import HeadedNetwork
 from trifold.nn import RGNN, EdgeTransformer
 from trifold.structures import DisjointUnion, Structures
 
@@ -54,7 +54,7 @@ class Work:
         return Work(products, self.mish / parts, self.embeddings / parts, self.rows / parts, self.parameters)
 
 
-def count_work(network: ValueNetwork, structures: Structures, *, hoisted: bool = False) -> Work:
+def count_work(network: HeadedNetwork, structures: Structures, *, hoisted: bool = False) -> Work:
     """Count the work of V on encoded structures.
 
     With ``hoisted`` the first layer of a message MLP is counted once per element and position, for it is a sum:
@@ -72,7 +72,7 @@ def count_work(network: ValueNetwork, structures: Structures, *, hoisted: bool =
     products = Counter({shape: embed.layers * count for shape, count in products.items()})
     if embed.initial.marks:
         products[len(embed.initial.marks), embed.dim] += union.elements
-    for linear in (readout.mlp.inner, readout.mlp.outer):
+    for linear in () if readout is None else (readout.mlp.inner, readout.mlp.outer):
         products[linear.in_features, linear.out_features] += len(structures)
     return Work(
         products=dict(products),

@@ -47,7 +47,8 @@ PolicyName = Annotated[
     typer.Option(
         "--policy",
         metavar="NAME",
-        help="How to act by V: unvisited (the default), strict, or module:function for your own.",
+        help="actions: by scores of actions; values or strict: by V of successors; or module:function for your own. "
+        "The best that the model has if not given.",
     ),
 ]
 Strict = Annotated[
@@ -70,8 +71,8 @@ Detour = Annotated[
 ]
 
 
-def choose_policy(policy: str | None, strict: bool) -> str:
-    """The policy that --policy and --strict ask for together."""
+def choose_policy(policy: str | None, strict: bool) -> str | None:
+    """The policy that --policy and --strict ask for together; None if neither does."""
     if policy and strict:
         raise typer.BadParameter("--strict is short for --policy strict: use one of the two")
-    return policy or ("strict" if strict else "unvisited")
+    return policy or ("strict" if strict else None)

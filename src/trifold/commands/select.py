@@ -51,6 +51,7 @@ def select(
     from trifold.evaluation import best_of, file_sha256, score_each
     from trifold.pddl import find_domain, find_problems
     from trifold.processes import available_cores
+    from trifold.shipped import best_policy
     from trifold.training import RunFolder
 
     folder = RunFolder(run)
@@ -66,7 +67,7 @@ def select(
     problems = find_problems(place)
     settings: dict[str, Any] = {
         "domain": find_domain(place),
-        "policy": policy or "unvisited",
+        "policy": policy or best_policy(next(iter(candidates.values()))),
         "max_steps": 500 if max_steps is None else max_steps,
         "timeout": timeout,
         "memory_gib": memory,

@@ -35,7 +35,10 @@ def solve(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Solve a problem by stepping to the unvisited successor with the least V, or by another --policy.
+    """Solve a problem by a policy: the best that the model has, or another --policy.
+
+    By actions, a step takes the best-scored action whose successor was not visited. By values, it goes to the unvisited
+    successor with the least V, as the paper does.
 
     The model carries its domain, so --domain is needed only to use another text of it. The plan is replayed by an
     engine of its own before it is called solved.
@@ -48,7 +51,7 @@ def solve(
     from trifold.files import MOST_DATA_BYTES, open_file
     from trifold.planning import Outcome, plan_text, write_plan
     from trifold.processes import Limits
-    from trifold.shipped import find_model
+    from trifold.shipped import best_policy, find_model
 
     model_file = find_model(model)
     for file in (model_file, problem, domain):
@@ -57,7 +60,7 @@ def solve(
                 pass  # what cannot be opened is said at once, before a process starts
     if output is not None and not output.parent.is_dir():
         raise TrifoldError("there is no such folder", place=str(output.parent), remedy="make it, or give another -o")
-    name = options.choose_policy(policy, strict)
+    name = options.choose_policy(policy, strict) or best_policy(model_file)
     job = SolveJob(str(model_file), str(problem), str(domain) if domain else None, name, max_steps, device)
     with when_interrupted("interrupted"), _show_steps(quiet) as on_event:
         (attempt,) = attempt_each([job], limits=Limits(timeout, memory), on_event=on_event)
@@ -91,7 +94,8 @@ def _show_steps(quiet: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
                 case "ready" if not quiet:
                     line = f"{event['model']} on {event['device']}: {event['domain']}, {event['objects']} objects"
                 case "step" if not quiet:
-                    line = f"step {event['number']}  V {event['value']:.2f}  {event['action'] or 'start'}"
+                    value = f"V {event['value']:.2f}  " if math.isfinite(event["value"]) else ""
+                    line = f"step {event['number']}  {value}{event['action'] or 'start'}"
                     if status:
                         return status.update(Text(line))
                 case _:
@@ -106,7 +110,7 @@ def _summary(attempt: Attempt) -> str:
     parts = [f"{trajectory.outcome.value} after {trajectory.steps} step{'' if trajectory.steps == 1 else 's'}"]
     if trajectory.plan is not None and len(trajectory.plan) != trajectory.steps:
         parts.append(f"a plan of {len(trajectory.plan)}")
-    if trajectory.values:
+    if trajectory.values and math.isfinite(trajectory.values[0]):
         parts.append(f"V from {trajectory.values[0]:.2f} to {trajectory.values[-1]:.2f}")
     if trajectory.evaluated is not None:
         parts.append(f"{trajectory.evaluated} states evaluated")

@@ -113,6 +113,8 @@ class TrainingDisplay(Watcher):
         facts = f"loss {progress.loss:.3f}"
         if progress.validation is not None:
             facts += f"  validation {progress.validation:.3f} (best {progress.best:.3f})"
+        if progress.optimal is not None:
+            facts += f"  optimal {progress.optimal:.1%}"
         if progress.lapses:
             facts += f"  back to the best {progress.lapses} ×, learning rate / {2**progress.lapses}"
         if progress.beyond:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from trifold.encoders import Encoder, encode_all, encode_chunks, layer_rows
+from trifold.encoders import Encoder, Queried, encode_all, encode_chunks, layer_rows
 from trifold.errors import TrifoldError
 from trifold.memory import ENCODED_GIB, ENCODED_SHARE_OF_A_CARD
 from trifold.pddl import StateSpace
@@ -22,7 +22,8 @@ DEAD_ENDS = ("keep", "drop")
 class Dataset:
     """Labelled states of one domain as structures, encoded where they are used.
 
-    structures   of all states: encoded, or plain if the encoded ones would not fit into memory
+    structures   of all states: encoded, or plain if the encoded ones would not fit into memory; with queries if actions
+                 are learned, and then of the listed states alone
     encoder      what ``take`` has still to apply, or None
     targets      (states,) float32: V*, or for a dead end the capped target
     weights      (states,) int64: how many states each stands for: 1, unless some were merged
@@ -42,18 +43,22 @@ class Dataset:
         encoder: Encoder,
         *,
         dead_end_target: float | None,
+        with_actions: bool = False,
         max_gib: float | None = None,
         device: torch.device | str = "cpu",
         on_progress: Callable[[int, int], None] | None = None,
     ) -> Dataset:
         """Encode the states of these spaces; ``dead_end_target`` None drops the dead ends.
 
+        With actions, these are the listed states, each with its applicable actions as queries.
+
         Encoded structures stay on the device up to ``max_gib``, or what ``room`` says. Beyond that the plain
         ones stay, often a hundred times smaller, and each mini-batch is encoded when it is taken. ``on_progress`` is
         called with how many of the states are encoded.
         """
         max_gib = room(torch.device(device)) if max_gib is None else max_gib
-        plain, targets = _gather(spaces, dead_end_target)
+        plain, targets = _gather(spaces, dead_end_target, with_actions)
+        encoder = Queried(encoder) if with_actions else encoder
         plain = plain.to(device)  # encoded where it is used
         resident, counts = _encode_within(max_gib, encoder, plain, on_progress)
         if resident is None:  # a state's own relations count whole, and what the encoder adds as far as it was met
@@ -94,14 +99,16 @@ class Dataset:
         return replace(self, structures=self.structures.take(indices), targets=self.targets[indices], weights=weights)
 
 
-def _gather(spaces: Sequence[StateSpace], dead_end_target: float | None) -> tuple[Structures, Tensor]:
+def _gather(
+    spaces: Sequence[StateSpace], dead_end_target: float | None, with_actions: bool
+) -> tuple[Structures, Tensor]:
     """The plain structures of all states that are kept, and their targets."""
     parts, targets = [], []
     for space in spaces:
-        distances = torch.from_numpy(space.distances).to(torch.float32)
+        distances = torch.from_numpy(space.distances[: space.listed if with_actions else None]).to(torch.float32)
         kept = torch.ones(len(distances), dtype=torch.bool) if dead_end_target is not None else distances >= 0
         distances[distances < 0] = dead_end_target or 0.0
-        structures = space.structures()
+        structures = space.queries() if with_actions else space.structures()
         parts.append(structures if kept.all() else structures.take(torch.nonzero(kept).reshape(-1)))
         targets.append(distances[kept])
     if not sum(map(len, parts)):

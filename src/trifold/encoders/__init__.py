@@ -11,6 +11,7 @@ from trifold.encoders.marks import Marks
 from trifold.encoders.oblivious import Oblivious
 from trifold.encoders.pairs import OBJECT, Pairs
 from trifold.encoders.plain import Plain
+from trifold.encoders.queries import Queried
 from trifold.structures import TRIANGLE, Signature, Structures
 
 
@@ -47,6 +48,7 @@ __all__ = [
     "Oblivious",
     "Pairs",
     "Plain",
+    "Queried",
     "encode_all",
     "encode_chunks",
     "layer_rows",

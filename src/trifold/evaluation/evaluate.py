@@ -19,7 +19,7 @@ from trifold.files import MOST_DATA_BYTES, make_folder
 from trifold.outcomes import Outcome
 from trifold.planning import write_plan
 from trifold.processes import Limits, available_cores
-from trifold.shipped import find_model
+from trifold.shipped import best_policy, find_model
 
 
 def evaluate(
@@ -29,7 +29,7 @@ def evaluate(
     records: Path | str,
     domain: Path | str | None = None,
     plans: Path | str | None = None,
-    policy: str = "unvisited",
+    policy: str | None = None,
     max_steps: int = 1000,
     timeout: float | None = None,
     memory_gib: float | None = None,
@@ -47,10 +47,12 @@ def evaluate(
     `on_wait` is called before this one waits for another.
 
     `model` is a file or the name of a shipped model, and `domain` None the domain that the model carries. `policy` is
-    one of `trifold.planning.POLICIES`, or "module:function" of one's own: child processes import it. `timeout`
+    one of `trifold.planning.POLICIES`, or "module:function" of one's own: child processes import it. If it is not
+    given, it is the best that the model has, "actions" or "values". `timeout`
     and `memory_gib` bound each attempt, parsing included; `workers` child processes run attempts and share the cores.
     """
     file, folder = find_model(model), _plan_folder(plans, problems)
+    policy = policy or best_policy(file)
     template = SolveJob(str(file), "", str(domain) if domain else None, policy, max_steps, device)
     asked: dict[str, Any] = {
         "schema": SCHEMA,

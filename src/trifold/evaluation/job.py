@@ -30,7 +30,7 @@ class SolveJob:
     model: str
     problem: str
     domain: str | None = None
-    policy: str = "unvisited"  # a name, or "module:function"
+    policy: str = "values"  # a name, or "module:function"
     max_steps: int = 1000
     device: str = "auto"
     threads: int | None = None  # torch's; None leaves its default
@@ -63,6 +63,7 @@ def solve_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
         trajectory = solve(
             problem,
             model.values,
+            looks=model.look if model.config.has_actions else None,
             policy=policy,
             max_steps=asked.max_steps,
             on_step=lambda step: report({"event": "step", **asdict(step)}),

@@ -75,6 +75,9 @@ class Record(Attempted, total=False):
     training_versions: str | None
 
 
+OLD_POLICIES = {"unvisited": "values"}
+"""Policies that older records have under another name."""
+
 INSTANCE_FIELDS = ("problem", "problem_sha256")
 SETTING_FIELDS = ("model_sha256", "domain_sha256", "policy", "max_steps", "timeout", "memory_gib", "device")
 
@@ -113,7 +116,10 @@ def append_record(path: Path, record: Record) -> None:
 
 def read_records(path: Path) -> list[Record]:
     """All whole records of a file, in order; torn lines are left out, anything else is refused."""
-    return read_typed_lines(path, Record, SCHEMA, "evaluate")
+    records = read_typed_lines(path, Record, SCHEMA, "evaluate")
+    for record in records:
+        record["policy"] = OLD_POLICIES.get(record["policy"], record["policy"])
+    return records
 
 
 def read_typed_lines(path: Path, kind: type[T], schema: int, command: str) -> list[T]:

@@ -6,15 +6,15 @@ from trifold.model.checkpoint import write as write_checkpoint
 from trifold.model.config import NETWORKS, ModelConfig
 from trifold.model.device import choose_device
 from trifold.model.model import BeyondBackend, Model, UntrainedRelation
-from trifold.model.network import ValueNetwork
+from trifold.model.network import HeadedNetwork
 
 __all__ = [
     "NETWORKS",
     "BeyondBackend",
+    "HeadedNetwork",
     "Model",
     "ModelConfig",
     "UntrainedRelation",
-    "ValueNetwork",
     "choose_device",
     "open_checkpoint",
     "read_tensors",

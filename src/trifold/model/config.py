@@ -15,6 +15,9 @@ from trifold.nn import RGNN, SHARPNESS, EdgeTransformer, Network
 from trifold.sealed import Damaged, fill
 from trifold.structures import Relation
 
+HEADS = ("values", "actions", "both")
+"""What a model can answer: V of a state, a score for each of its actions, or both from the same embeddings."""
+
 MAX_DIM, MAX_LAYERS, MAX_T = 8_192, 10_000, 1_000
 """More than any network that could be trained, so that a header which asks for more is refused before it is built."""
 
@@ -29,6 +32,7 @@ class ModelConfig:
     dim        k, the width of an embedding; the Edge Transformer's 8 heads share it
     layers     L
     sharpness  of the smooth maximum
+    heads      "values", "actions" or "both"
 
     >>> ModelConfig(t=2).label, ModelConfig(encoder="plain").label, ModelConfig(encoder="marks").label
     ('R-GNN[2]', 'R-GNN', 'ET')
@@ -39,8 +43,11 @@ class ModelConfig:
     dim: int = 64
     layers: int = 30
     sharpness: float = SHARPNESS
+    heads: str = "values"
 
     def __post_init__(self) -> None:
+        if self.heads not in HEADS:
+            raise TrifoldError(f"heads are {', '.join(HEADS)}, not {self.heads!r}")
         if self.encoder not in ENCODERS:
             raise TrifoldError(f"there is no encoder {self.encoder!r}", remedy=f"one of {', '.join(ENCODERS)}")
         if not (1 <= self.dim <= MAX_DIM and 0 <= self.layers <= MAX_LAYERS):
@@ -63,6 +70,16 @@ class ModelConfig:
     def build_network(self, relations: Sequence[Relation]) -> Network:
         """The network that reads what the encoder makes, with parameters for the given relations."""
         return NETWORKS.get(self.encoder, _build_rgnn)(relations, self)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether the model gives V of a state."""
+        return self.heads != "actions"
+
+    @property
+    def has_actions(self) -> bool:
+        """Whether the model scores the actions of a state."""
+        return self.heads != "values"
 
     @property
     def label(self) -> str:

@@ -22,13 +22,16 @@ class ModelHeader:
     domain_text: str
     training_atoms: dict[str, int]
     provenance: dict[str, Any]
+    schemas: tuple[tuple[str, int], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The header as JSON."""
+        actions = {"schemas": [list(schema) for schema in self.schemas]} if self.config.has_actions else {}
         return {
             "kind": "model",
             "config": self.config.to_json(),
             "signature": [list(relation) for relation in self.signature],
+            **actions,
             "domain": self.domain_text,
             "training_atoms": self.training_atoms,
             "provenance": self.provenance,
@@ -49,13 +52,20 @@ class ModelHeader:
         if not isinstance(provenance, dict | None):
             raise Damaged("its header has no provenance")
         signature = Signature.of((name, arity) for name, arity in relations)
-        return cls(ModelConfig.from_json(header.get("config")), signature, domain, atoms, provenance or {})
+        config = ModelConfig.from_json(header.get("config"))
+        schemas = header.get("schemas") if config.has_actions else []
+        if not isinstance(schemas, list) or not all(_is_relation(schema, least=0) for schema in schemas):
+            raise Damaged("its header has no schemas of actions")
+        if len({name for name, _ in schemas}) != len(schemas) or len(schemas) > MAX_RELATIONS:
+            raise Damaged("its header has a schema twice, or too many")
+        named = tuple((name, arity) for name, arity in schemas)
+        return cls(config, signature, domain, atoms, provenance or {}, named)
 
 
-def _is_relation(value: object) -> bool:
+def _is_relation(value: object, least: int = 1) -> bool:
     match value:
         case [str(name), int(arity)]:
-            return bool(name) and _is_unicode(name) and not isinstance(arity, bool) and 1 <= arity <= MAX_ARITY
+            return bool(name) and _is_unicode(name) and not isinstance(arity, bool) and least <= arity <= MAX_ARITY
     return False
 
 

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from trifold.encoders import Encoder, encode_chunks
+from trifold.encoders import Encoder, Queried, encode_chunks
 from trifold.errors import TrifoldError
 from trifold.model import checkpoint
 from trifold.model.config import ModelConfig
 from trifold.model.header import ModelHeader
-from trifold.model.network import ValueNetwork
-from trifold.nn import REFERENCE, Backend, choose_backend
+from trifold.model.network import HeadedNetwork
+from trifold.nn import REFERENCE, Backend, Scored, choose_backend
 from trifold.sealed import Damaged
-from trifold.structures import MARK, READOUT, Relation, Signature, Structures
+from trifold.structures import (
+    APPLICABLE,
+    MARK,
+    OPTIMAL,
+    READOUT,
+    DisjointUnion,
+    Relation,
+    Signature,
+    Structures,
+    query_relations,
+)
 
 if TYPE_CHECKING:
     from trifold.pddl import Domain, Problem, State
@@ -35,7 +47,7 @@ class UntrainedRelation(UserWarning):
 
 @dataclass
 class Model:
-    """A value function V for every problem of a domain.
+    """A value function V for every problem of a domain, or a score for each action, or both: see ``config.heads``.
 
     config          the architecture
     signature       of structures over objects: the domain's predicates, types and goal relations
@@ -43,6 +55,7 @@ class Model:
     training_atoms  how many atoms of each encoded relation the training data had; those with none have no parameters
     network         the weights
     provenance      how the model came to be: data, settings, versions
+    schemas         (name, arity) of the actions that it scores, sorted by name; none if it has values alone
     backend         who computes the network: chosen when the model is loaded or moved to a device
     beyond          how many chunks of structures the reference computed, for they were beyond the backend's limits
 
@@ -58,8 +71,9 @@ class Model:
     signature: Signature
     domain_text: str
     training_atoms: dict[str, int]
-    network: ValueNetwork
+    network: HeadedNetwork
     provenance: dict[str, Any] = field(default_factory=dict)
+    schemas: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         self.encoder: Encoder = self.config.build_encoder()
@@ -75,10 +89,11 @@ class Model:
         domain_text: str,
         training_atoms: dict[str, int],
         seed: int,
+        schemas: tuple[tuple[str, int], ...] = (),
     ) -> Model:
         """An untrained model for a domain, with parameters for the relations that occur in the training data."""
-        network = ValueNetwork.seeded(trained_relations(config, signature, training_atoms), config, seed)
-        return cls(config, signature, domain_text, training_atoms, network)
+        network = HeadedNetwork.seeded(trained_relations(config, signature, training_atoms, schemas), config, seed)
+        return cls(config, signature, domain_text, training_atoms, network, schemas=schemas)
 
     @property
     def name(self) -> str:
@@ -121,9 +136,9 @@ class Model:
     @torch.inference_mode()
     def structure_values(self, structures: Structures, *, max_rows: int | None = None) -> Tensor:
         """V of each structure over objects. Shapes: → (structures,), on the CPU."""
-        if structures.signature != self.signature:
-            raise TrifoldError(_difference(self.signature, structures.signature), remedy="use the model's own domain")
-        self._warn_untrained(structures)
+        self._check_structures(structures)
+        if not self.config.has_values:
+            raise TrifoldError("this model scores actions, and has no V", remedy="use --policy actions")
         rows = self.backend.max_rows if max_rows is None else max_rows
         chunks = encode_chunks(self.encoder, structures.to(self.device), rows)
         return torch.cat([torch.empty(0), *(self.encoded_values(chunk).cpu() for chunk in chunks)])
@@ -131,12 +146,48 @@ class Model:
     @torch.no_grad()
     def encoded_values(self, structures: Structures) -> Tensor:
         """V of encoded structures, by the model's backend. Shapes: → (structures,), on the model's device."""
-        backend, union = self.backend, structures.disjoint_union()
-        if not backend.reaches(self.network.embed, union):
-            self.beyond, backend = self.beyond + 1, REFERENCE
-            message = f"states beyond the limits of the backend {self.backend.name} are left to the reference"
-            warnings.warn(message, BeyondBackend, stacklevel=2)
-        return self.network.values(union, backend)
+        union = structures.disjoint_union()
+        return self.network.values(union, self._backend_for(union))
+
+    @torch.no_grad()
+    def read(self, structures: Structures) -> tuple[Tensor | None, Scored | None]:
+        """V of encoded structures and the scores of their queries, by the model's backend: what it has heads for."""
+        union = structures.disjoint_union()
+        return self.network.read(union, self._backend_for(union))
+
+    @torch.inference_mode()
+    def look(self, state: State, actions: Sequence[str]) -> tuple[float, list[float]]:
+        """V of a state, or NaN if the model has none, and the score of each of its actions: one forward pass.
+
+        The actions are given as plans have them, such as ``(pick-up a)``. More is better.
+        """
+        if not self.config.has_actions:
+            raise TrifoldError("this model has values, and scores no actions", remedy="use --policy values")
+        structures = state.problem.structures([state])
+        self._check_structures(structures)
+        table = state.problem.action_table(actions)
+        queried = table.add_queries(structures, np.array([len(table)]), np.arange(len(table)))
+        values, scored = self.read(Queried(self.encoder)(queried.to(self.device)))
+        assert scored is not None
+        order = np.argsort(table.schema, kind="stable")  # queries come schema by schema
+        scores = np.empty(len(table))
+        scores[order] = scored.scores.cpu().numpy()
+        return math.nan if values is None else float(values), scores.tolist()
+
+    def _check_structures(self, structures: Structures) -> None:
+        """Raise if structures are of another domain, and warn of atoms that the model cannot see."""
+        if structures.signature != self.signature:
+            raise TrifoldError(_difference(self.signature, structures.signature), remedy="use the model's own domain")
+        self._warn_untrained(structures)
+
+    def _backend_for(self, union: DisjointUnion) -> Backend:
+        """The model's backend or, if the union is beyond its limits, the reference, which is said and counted."""
+        if self.backend.reaches(self.network.embed, union):
+            return self.backend
+        self.beyond += 1
+        message = f"states beyond the limits of the backend {self.backend.name} are left to the reference"
+        warnings.warn(message, BeyondBackend, stacklevel=3)  # whoever asked for values
+        return REFERENCE
 
     def check_domain(self, domain: Domain) -> None:
         """Raise, naming the relations that differ, if the model is of another domain."""
@@ -159,7 +210,8 @@ class Model:
         ``dtype`` is that of the weights in the file; a loaded model computes in float32 whatever it is.
         """
         weights = {name: weight.detach().to("cpu", dtype) for name, weight in self.network.state_dict().items()}
-        header = ModelHeader(self.config, self.signature, self.domain_text, self.training_atoms, self.provenance)
+        facts = (self.config, self.signature, self.domain_text, self.training_atoms)
+        header = ModelHeader(*facts, self.provenance, self.schemas)
         checkpoint.write(Path(path), weights, header.to_json())
 
     @classmethod
@@ -167,16 +219,16 @@ class Model:
         """Read a model file. Nothing in it is executed, and its checksum is checked."""
         with checkpoint.opened(Path(path), kind="model") as file:
             header = ModelHeader.from_json(file.header)
-            relations = trained_relations(header.config, header.signature, header.training_atoms)
+            relations = trained_relations(header.config, header.signature, header.training_atoms, header.schemas)
             if len(relations) > len(file.entries):
                 raise Damaged("it has fewer weights than relations")
             with torch.device("meta"):  # sizes alone: a header can ask for more than there is memory
-                network = ValueNetwork(relations, header.config)
+                network = HeadedNetwork(relations, header.config)
             shapes = {name: tuple(weight.shape) for name, weight in network.state_dict().items()}
             weights = checkpoint.read_tensors(file, shapes)
             network.to_empty(device="cpu").load_state_dict(weights)
         facts = (header.config, header.signature, header.domain_text, header.training_atoms)
-        return cls(*facts, network, header.provenance).to(device, kernels)
+        return cls(*facts, network, header.provenance, header.schemas).to(device, kernels)
 
     def _untrained(self, structures: Structures) -> list[str]:
         """The relations that these structures have atoms of and the training data had not."""
@@ -195,10 +247,20 @@ class Model:
                 warnings.warn(_untrained_message(name), UntrainedRelation, stacklevel=4)
 
 
-def trained_relations(config: ModelConfig, signature: Signature, training_atoms: dict[str, int]) -> list[Relation]:
-    """The encoded relations that get parameters: those with atoms in the training data, the readout aside."""
-    encoded = config.build_encoder().signature(signature)
-    return [relation for relation in encoded if relation.name != READOUT and training_atoms.get(relation.name)]
+def trained_relations(
+    config: ModelConfig,
+    signature: Signature,
+    training_atoms: dict[str, int],
+    schemas: Sequence[tuple[str, int]] = (),
+) -> list[Relation]:
+    """The encoded relations that get parameters: those with atoms in the training data, the readout aside.
+
+    Of the two queries of an action schema, the one of all applicable actions stands for both.
+    """
+    queries = query_relations(schemas) if config.has_actions else ()
+    met = {name.replace(OPTIMAL, APPLICABLE) for name, count in training_atoms.items() if count}
+    encoded = Queried(config.build_encoder()).signature(Signature((*signature, *queries)))
+    return [relation for relation in encoded if relation.name != READOUT and relation.name in met]
 
 
 def _untrained_message(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The value function as a torch module: embeddings, then readout."""
+"""The network of a model as a torch module: embeddings, and the heads that read them."""
 
 from __future__ import annotations
 
@@ -8,23 +8,28 @@ import torch
 from torch import Tensor, nn
 
 from trifold.model.config import ModelConfig
-from trifold.nn import REFERENCE, Backend, Readout
+from trifold.nn import REFERENCE, ActionScores, Backend, Readout, Scored, find_queries, sum_readout
 from trifold.structures import DisjointUnion, Relation, Structures
 
 
-class ValueNetwork(nn.Module):
-    """V(S) for encoded structures, with parameters for each of the given relations.
+class HeadedNetwork(nn.Module):
+    """V(S) of encoded structures and q(S, a) of their queries, with parameters for each of the given relations.
+
+    readout  the head of values, or None
+    scores   the head of actions, or None
 
     Shapes: encoded structures → (structures,).
     """
 
     def __init__(self, relations: Sequence[Relation], config: ModelConfig) -> None:
         super().__init__()
-        self.embed = config.build_network(relations)
-        self.readout = Readout(config.dim)
+        self.embed = config.build_network([relation for relation in relations if not relation.is_query])
+        self.readout = Readout(config.dim) if config.has_values else None
+        queries = [relation for relation in relations if relation.is_query]
+        self.scores = ActionScores(queries, config.dim) if config.has_actions else None
 
     @classmethod
-    def seeded(cls, relations: Sequence[Relation], config: ModelConfig, seed: int) -> ValueNetwork:
+    def seeded(cls, relations: Sequence[Relation], config: ModelConfig, seed: int) -> HeadedNetwork:
         """A fresh network whose weights depend on the seed alone."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -36,4 +41,12 @@ class ValueNetwork(nn.Module):
 
     def values(self, union: DisjointUnion, backend: Backend) -> Tensor:
         """V of each structure of a union."""
+        assert self.readout is not None
         return self.readout(backend.embed(self.embed, union), union)
+
+    def read(self, union: DisjointUnion, backend: Backend) -> tuple[Tensor | None, Scored | None]:
+        """V of each structure of a union, and the scores of its queries: what the network has heads for."""
+        embeddings = backend.embed(self.embed, union)
+        sums = sum_readout(embeddings, union)
+        values = None if self.readout is None else self.readout.of_sums(sums)
+        return values, None if self.scores is None else self.scores(embeddings, sums, find_queries(union))

@@ -10,8 +10,9 @@ from trifold.nn.layout import Batcher, Capacity, Layout
 from trifold.nn.mish import mish
 from trifold.nn.mlp import MLP
 from trifold.nn.network import Network
-from trifold.nn.readout import Readout
+from trifold.nn.readout import Readout, sum_readout
 from trifold.nn.rgnn import RGNN
+from trifold.nn.scores import ActionScores, Found, Scored, action_loss, best_are_optimal, find_queries
 
 __all__ = [
     "BACKENDS",
@@ -21,17 +22,24 @@ __all__ = [
     "REFERENCE",
     "RGNN",
     "SHARPNESS",
+    "ActionScores",
     "Backend",
     "Batcher",
     "Capacity",
     "EdgeTransformer",
+    "Found",
     "FusedRGNN",
     "Incidence",
     "InitialEmbeddings",
     "Layout",
     "Network",
     "Readout",
+    "Scored",
+    "action_loss",
+    "best_are_optimal",
     "choose_backend",
+    "find_queries",
     "mish",
     "smooth_max",
+    "sum_readout",
 ]

@@ -147,13 +147,13 @@ class Batcher:
     Every step is an array operation of fixed shape: nothing is read back, so it can be captured with the training step.
     What exceeds the capacity is left out, or nobody's; ``fits`` says of a batch whether that happens.
 
-    ``aside`` are relations of arity 1 that send no messages, the readout and marks, each with its capacity.
+    ``aside`` are relations that send no messages, the readout, marks and queries, each with its capacity.
     """
 
-    def __init__(self, structures: Structures, capacity: Capacity, aside: Mapping[str, int]) -> None:
+    def __init__(self, structures: Structures, capacity: Capacity, aside: Mapping[Relation, int]) -> None:
         self.structures, self.capacity, self.aside = structures, capacity, aside
         device = structures.device
-        relations = (*capacity.relations, *(Relation(name, 1) for name in aside))
+        relations = (*capacity.relations, *aside)
         atoms = torch.tensor([*capacity.atoms, *aside.values()], device=device)
         self.index = torch.tensor([structures.signature.index(name) for name, _ in relations], device=device)
         self.arity = torch.tensor([arity for _, arity in relations], device=device)
@@ -172,7 +172,8 @@ class Batcher:
     def __call__(self, indices: Tensor) -> tuple[Layout, dict[str, tuple[Tensor, Tensor]]]:
         """The layout of these structures, and the atoms of each relation set aside: their elements and structures.
 
-        Shapes: indices (batch,) → layout, two of (capacity,); unused atoms are nobody's, of structure ``batch``.
+        Shapes: indices (batch,) → layout, (capacity, arity) and (capacity,); unused atoms are nobody's, of structure
+        ``batch``.
         """
         batch, nobody = len(indices), self.capacity.elements - 1
         counts, starts = self.counts[:, indices], self.starts[:, indices].reshape(-1)
@@ -194,11 +195,13 @@ class Batcher:
         totals = torch.minimum(ends[:, -1], self.limits)[: len(self.capacity.relations)]
         present = sizes.sum().clamp(max=nobody)
         layout = Layout.build(self.capacity, elements[:rows], torch.cat([totals, present[None]]))
-        parts = list(self.aside.values())
-        owners = torch.where(used, block % batch, batch)[len(self.slots) - sum(parts) :]
-        return layout, dict(
-            zip(self.aside, zip(elements[rows:].split(parts), owners.split(parts), strict=True), strict=True)
-        )
+        atoms = list(self.aside.values())
+        owners = torch.where(used, block % batch, batch)[len(self.slots) - sum(atoms) :].split(atoms)
+        parts = elements[rows:].split([relation.arity * count for relation, count in self.aside.items()])
+        return layout, {
+            relation.name: (part.view(-1, relation.arity), of)
+            for relation, part, of in zip(self.aside, parts, owners, strict=True)
+        }
 
     def fits(self, indices: Tensor) -> bool:
         """Whether these structures keep within the capacity; indices and what is looked at lie on the host."""

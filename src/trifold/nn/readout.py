@@ -20,6 +20,16 @@ class Readout(nn.Module):
 
     def forward(self, embeddings: Tensor, union: DisjointUnion) -> Tensor:
         """V of each structure."""
-        elements, owners = union.readout()
-        sums = embeddings.new_zeros((len(union.structures), embeddings.shape[1]))
-        return self.mlp(sums.index_add(0, owners, embeddings[elements])).squeeze(1)
+        return self.of_sums(sum_readout(embeddings, union))
+
+    def of_sums(self, sums: Tensor) -> Tensor:
+        """V of each structure, of whose embeddings the sums are given. Shapes: (structures, dim) → (structures,)."""
+        values: Tensor = self.mlp(sums).squeeze(1)
+        return values
+
+
+def sum_readout(embeddings: Tensor, union: DisjointUnion) -> Tensor:
+    """Σ f_L(o) over the elements of each structure that are read out. Shapes: → (structures, dim)."""
+    elements, owners = union.readout()
+    sums = embeddings.new_zeros((len(union.structures), embeddings.shape[1]))
+    return sums.index_add(0, owners, embeddings[elements])

@@ -86,7 +86,7 @@ class StateSpace:
         return optimal.astype(np.int64)
 
     def queries(self) -> Structures:
-        """One structure over the objects per listed state, with its actions as queries, and which of them are optimal."""
+        """One structure over the objects per listed state, with its actions as queries: optimal ones, and others."""
         offsets = self.offsets[: self.listed + 1]
         structures = self.table.structures(offsets, self.indices[: offsets[-1]])
         counts = np.diff(self.action_offsets)[: self.listed]

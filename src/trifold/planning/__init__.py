@@ -5,6 +5,7 @@ from trifold.planning.greedy import TIE, choose, follow_strictly, follow_unvisit
 from trifold.planning.plan import Replay, judge, parse_plan, plan_text, read_plan, replay, write_plan
 from trifold.planning.policies import POLICIES, find_policy
 from trifold.planning.policy import Budget, OnStep, Policy, Scores, Step, Task, Trajectory
+from trifold.planning.scored import follow_scores
 from trifold.planning.solve import solve
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Trajectory",
     "choose",
     "find_policy",
+    "follow_scores",
     "follow_strictly",
     "follow_unvisited",
     "judge",

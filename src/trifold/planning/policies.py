@@ -11,9 +11,11 @@ from importlib import import_module
 from trifold.errors import TrifoldError
 from trifold.planning.greedy import follow_strictly, follow_unvisited
 from trifold.planning.policy import Policy
+from trifold.planning.scored import follow_scores
 
 POLICIES: dict[str, Policy] = {
-    "unvisited": follow_unvisited,
+    "actions": follow_scores,
+    "values": follow_unvisited,
     "strict": follow_strictly,
 }
 

@@ -36,12 +36,15 @@ class Task(Protocol[State]):
 
 @dataclass
 class Scores(Generic[State]):
-    """What scores the states of a problem, each V checked, and counted in `evaluated`.
+    """What scores the states of a problem and their actions, each number checked, and states counted in `evaluated`.
 
     function  maps a list of states to their V, in order: `Model.values`, V* from a table, or any heuristic
+    looks     maps a state and its actions to its V, NaN if unknown, and the score of each, more being better:
+              `Model.look`; None if actions have no scores
     """
 
     function: Callable[[list[State]], Iterable[float]]
+    looks: Callable[[State, list[str]], tuple[float, Iterable[float]]] | None = None
     evaluated: int = field(default=0, init=False)
     calls: int = field(default=0, init=False)
 
@@ -60,6 +63,23 @@ class Scores(Generic[State]):
         self.evaluated += len(states)
         self.calls += 1
         return numbers
+
+    def look(self, state: State, actions: list[str]) -> tuple[float, list[float]]:
+        """V of a state, or NaN, and the score of each of its actions, refusing what cannot be compared."""
+        if self.looks is None:
+            raise TrifoldError("nothing scores the actions", remedy="use --policy values, or a model that does")
+        value, found = self.looks(state, actions)
+        numbers = [float(score) for score in found]
+        if len(numbers) != len(actions):
+            raise ValueError(f"there are {len(numbers)} scores for {len(actions)} actions")
+        if any(math.isnan(number) for number in numbers):
+            raise TrifoldError(
+                f"the score of an action is not a number (NaN) at step {self.calls}",
+                remedy="train the model again, or use an earlier checkpoint: its weights have diverged",
+            )
+        self.evaluated += 1
+        self.calls += 1
+        return float(value), numbers
 
 
 @dataclass(frozen=True)

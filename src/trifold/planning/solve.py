@@ -16,16 +16,18 @@ def solve(
     problem: Task[State],
     values: Callable[[list[State]], Iterable[float]] | Scores[State],
     *,
-    policy: str | Policy = "unvisited",
+    looks: Callable[[State, list[str]], tuple[float, Iterable[float]]] | None = None,
+    policy: str | Policy | None = None,
     max_steps: int = 1000,
     timeout: float | None = None,
     on_step: OnStep | None = None,
 ) -> Trajectory:
     """Follow a policy; what it returns is called solved only if its plan replays to the goal.
 
-    `values` maps a list of states to their V, in order: `Model.values`, V* from a table, or any heuristic. `policy` is
-    one of `POLICIES`, a "module:function", or the function itself. It ends after `max_steps` steps, or when `timeout`
-    seconds have passed (looked at between steps). `on_step` is told of each step.
+    `values` maps a list of states to their V, in order: `Model.values`, V* from a table, or any heuristic. `looks` maps
+    a state and its actions to V and their scores: `Model.look`. `policy` is one of `POLICIES`, a "module:function", or
+    the function itself; if it is not given, "actions" where there are `looks`, and else "values". It ends after
+    `max_steps` steps, or when `timeout` seconds have passed (looked at between steps). `on_step` is told of each step.
 
     A plan of a PDDL problem is replayed by Trifold's own executor, which shares nothing with pymimir but the parser of
     expressions. If the two disagree, that is an outcome of its own.
@@ -37,8 +39,9 @@ def solve(
     >>> found.outcome.value, len(found.plan)
     ('solved', 5)
     """
-    follow = find_policy(policy) if isinstance(policy, str) else policy
-    scores = values if isinstance(values, Scores) else Scores(values)
+    scores = values if isinstance(values, Scores) else Scores(values, looks)
+    chosen = policy or ("actions" if scores.looks else "values")
+    follow = find_policy(chosen) if isinstance(chosen, str) else chosen
     before, budget = scores.evaluated, Budget(max_steps, timeout)
     found = follow(problem, scores, budget, on_step or (lambda step: None))
     found = replace(found, evaluated=scores.evaluated - before, seconds=budget.elapsed())

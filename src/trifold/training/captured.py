@@ -7,15 +7,13 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from trifold.model import ValueNetwork
-from trifold.nn import RGNN, Batcher, Capacity, FusedRGNN, Layout
-from trifold.structures import READOUT, Structures
+from trifold.model import HeadedNetwork
+from trifold.nn import RGNN, Batcher, Capacity, Found, FusedRGNN, Layout, Scored
+from trifold.structures import READOUT, Relation, Structures
+from trifold.training.loss import joint_loss
 
 SPREAD = 8
 """A batch may hold this many standard deviations more than the mean; one beyond takes the reference's step."""
-
-Found = dict[str, tuple[Tensor, Tensor]]
-"""By relation, the elements of a batch that bear it, and the structures that own them."""
 
 
 def likely_sizes(sizes: Tensor, shares: Tensor, batch: int) -> list[int]:
@@ -46,7 +44,7 @@ class CapturedStep:
 
     def __init__(
         self,
-        network: ValueNetwork,
+        network: HeadedNetwork,
         optimizer: torch.optim.Optimizer,
         structures: Structures,
         targets: Tensor,
@@ -59,6 +57,7 @@ class CapturedStep:
         self.network, self.optimizer, self.targets, self.clip = network, optimizer, targets, clip
         self.embed = cast(RGNN, network.embed)  # the one kind of network with a captured step
         self.parameters = list(network.parameters())
+        self.queries: list[Relation] = []
         self.marks = [name for name, _ in self.embed.initial.marks]
         self.batcher = self._batcher(structures, shares, batch)
         self.fused = FusedRGNN(self.embed, self.batcher.capacity, precision)
@@ -75,8 +74,11 @@ class CapturedStep:
     def _batcher(self, structures: Structures, shares: Tensor, batch: int) -> Batcher:
         """What lays out batches of the structures, with room for all but a few in a million."""
         relations = self.embed.relations
-        aside = [READOUT, *self.marks]
-        names = [*(name for name, _ in relations), *aside]
+        aside = [Relation(READOUT, 1), *self.embed.initial.marks]
+        if self.network.scores is not None:
+            self.queries = [relation for relation in structures.signature if relation.is_query]
+            aside += self.queries
+        names = [name for name, _ in (*relations, *aside)]
         counts = structures.atom_counts[[structures.signature.index(name) for name in names]].double()
         sizes = torch.cat([counts, structures.element_counts.double()[None]])
         *atoms, elements = likely_sizes(sizes, shares.to(sizes.device), batch)
@@ -122,7 +124,7 @@ class CapturedStep:
         self.side.wait_stream(stream)
         with torch.cuda.stream(self.side):
             following = self.batcher(self.upcoming)
-        loss = (self._values() - self.targets[self.chosen]).abs().mean()
+        loss = joint_loss(*self._read(), self.targets[self.chosen])
         for parameter, gradient in zip(self.parameters, torch.autograd.grad(loss, self.parameters), strict=True):
             parameter.grad = gradient
         self._optimize(self.optimizer)
@@ -131,20 +133,21 @@ class CapturedStep:
         self.chosen.copy_(self.upcoming)
         return loss.detach()
 
-    def _values(self) -> Tensor:
-        """V of each state of the chosen batch: ``ValueNetwork`` on arrays of fixed size."""
+    def _read(self) -> tuple[Tensor | None, Scored | None]:
+        """V of each state of the chosen batch and its scores: ``HeadedNetwork.read`` on arrays of fixed size."""
         initial = None
         if self.marks:
             brackets = torch.zeros((self.batcher.capacity.elements, len(self.marks)), device=self.chosen.device)
             for p, name in enumerate(self.marks):
-                brackets[:, p].index_fill_(0, self.found[name][0], 1.0)
+                brackets[:, p].index_fill_(0, self.found[name][0].view(-1), 1.0)
             initial = brackets @ torch.stack(list(self.embed.initial.vectors))
         f = self.fused(self.layout, initial)
         elements, owners = self.found[READOUT]
-        batch = len(self.chosen)
-        sums = f.new_zeros((batch + 1, f.shape[1])).index_add(0, owners, f[elements])[:batch]  # the last is unused
-        values: Tensor = self.network.readout.mlp(sums).squeeze(1)
-        return values
+        batch, network = len(self.chosen), self.network
+        sums = f.new_zeros((batch + 1, f.shape[1])).index_add(0, owners, f[elements.view(-1)])  # the last is unused
+        values = None if network.readout is None else network.readout.of_sums(sums[:batch])
+        queries = {query.name: self.found[query.name] for query in self.queries}
+        return values, None if network.scores is None else network.scores(f, sums, queries)
 
     def _optimize(self, optimizer: Any) -> None:
         """Clip the gradient and let Adam step, but not where the gradient is not finite."""

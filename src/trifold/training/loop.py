@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from trifold.data import Dataset
-from trifold.memory import MESSAGES_TO_VALIDATE
 from trifold.model import Model
+from trifold.training.loss import validate
 from trifold.training.run import Diverged, SeedFolder, TrainingState
 from trifold.training.sampler import BalancedSampler
 from trifold.training.schedule import learning_rate
@@ -34,6 +34,7 @@ LOST = 30.0
 class Progress:
     """What a display shows of a running training: the loss is a mean; validation and best are None before the first.
 
+    ``optimal`` is the share of validation states whose best-scored action is optimal, None if no actions are scored.
     ``lapses`` is how often it has gone back to its best weights, ``beyond`` how many batches were beyond its backend.
     Speed and the time that is left are those of a watch on the wall, whatever else runs at the same time.
     """
@@ -44,6 +45,7 @@ class Progress:
     loss: float
     validation: float | None
     best: float | None
+    optimal: float | None
     lapses: int
     beyond: int
     steps_per_second: float
@@ -98,8 +100,9 @@ def train_seed(
 ) -> TrainingState:
     """Train one model from where its folder stands to the end.
 
-    Minimises the mean of |V* − V| over balanced batches with Adam, as the paper does. The folder always holds the last
-    save whole, and a step depends on the seed and its number alone, so a resumed run ends where an unbroken one ends.
+    Minimises ``joint_loss`` over balanced batches with Adam: the mean of |V* − V|, as the paper does, the loss of the
+    scores of actions, or both. The folder always holds the last save whole, and a step depends on the seed and its
+    number alone, so a resumed run ends where an unbroken one ends.
     ``clock`` counts the seconds of this training, and is read after every step.
     """
     if training.is_done:
@@ -136,14 +139,15 @@ def train_seed(
 def _validate(training: SeedTraining, loss_sum: float) -> None:
     """Log the validation loss; keep the weights if it is the least so far, go back to the best if they are lost."""
     state, folder = training.state, training.folder
-    found = validation_loss(training.model, training.held_out)
-    loss = loss_sum / max(state.since, 1)
+    seen = validate(training.model, training.held_out)
+    found, loss = seen.loss, loss_sum / max(state.since, 1)
     is_lost = _recovers(training) and not (loss < math.inf and found <= LOST * (state.best or 0.0))
     if not is_lost:
         _check(training, loss + found)
     if math.isfinite(loss + found):
         line = {"step": state.step, "loss": loss, "validation": found, "seconds": state.seconds}
-        folder.log(line | {"lapses": state.lapses, "beyond": state.beyond})
+        heads = {"error": seen.error, "optimal": seen.optimal} if seen.optimal is not None else {}
+        folder.log(line | heads | {"lapses": state.lapses, "beyond": state.beyond})
     if is_lost:
         _go_back(training)
         training.state = replace(state, lapses=state.lapses + 1, since=0, loss_sum=0.0)
@@ -152,7 +156,7 @@ def _validate(training: SeedTraining, loss_sum: float) -> None:
         chosen = {"step": state.step, "validation_loss": found, "seconds": state.seconds, "lapses": state.lapses}
         folder.save_best(training.model, chosen)
         state = replace(state, best=found)
-    training.state = replace(state, validation=found, loss=loss, since=0, loss_sum=0.0)
+    training.state = replace(state, validation=found, optimal=seen.optimal, loss=loss, since=0, loss_sum=0.0)
 
 
 def _save(training: SeedTraining, loss_sum: float) -> None:
@@ -197,7 +201,7 @@ def _progress(training: SeedTraining, start: TrainingState, loss_sum: float, pas
     share = max(state.seconds - start.seconds, 1e-9) / passed  # of the time: others may train at once
     left = min((settings.steps - state.step) / speed, (training.limit - state.seconds) / share)
     mean = loss_sum / state.since if state.since else state.loss
-    losses = mean, state.validation, state.best
+    losses = mean, state.validation, state.best, state.optimal
     counts = state.lapses, state.beyond
     return Progress(training.seed, state.step, settings.steps, *losses, *counts, speed, max(left, 0.0))
 
@@ -206,12 +210,3 @@ def validation_sample(validation: Dataset, settings: Settings) -> Tensor:
     """(states,) the states on which every seed's loss is validated: all, or a fixed random sample of them."""
     chosen = np.random.default_rng(settings.seed).permutation(len(validation))[: settings.validation_states]
     return torch.from_numpy(np.sort(chosen))
-
-
-@torch.no_grad()
-def validation_loss(model: Model, validation: Dataset) -> float:
-    """The mean of |V* − V| over the states."""
-    total = torch.zeros((), dtype=torch.float64, device=validation.targets.device)
-    for structures, targets in validation.batches(MESSAGES_TO_VALIDATE):
-        total += (model.encoded_values(structures) - targets).abs().sum()
-    return float(total) / len(validation)

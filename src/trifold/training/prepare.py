@@ -67,7 +67,8 @@ class Prepared:
     def start(self, seed: int) -> SeedTraining:
         """The training of one seed, from where its folder stands."""
         first = self.first
-        model = Model.fresh(self.config, first.signature, self.domain_text, self.training.atom_counts, seed)
+        facts = (self.config, first.signature, self.domain_text, self.training.atom_counts)
+        model = Model.fresh(*facts, seed, first.schemas)
         model.to(first.device).backend = first.backend
         model.provenance = self.provenance | {"settings": self.settings.to_json() | {"seed": seed}}
         folder = self.folder.seed(seed)
@@ -96,16 +97,17 @@ def prepare(
     held_out = [item.space for item in parts.validation if item.space is not None]
     encoder, device = config.build_encoder(), content["device"]
     target = dead_end_target(spaces, settings.dead_ends)
-    data = Dataset.build(spaces, encoder, dead_end_target=target, device=device, on_progress=watcher.encoding)
+    facts: dict[str, Any] = {"dead_end_target": target, "with_actions": config.has_actions, "device": device}
+    data = Dataset.build(spaces, encoder, **facts, on_progress=watcher.encoding)
     # Of the validation states a sample is encoded later.
-    validation = Dataset.build(held_out, encoder, dead_end_target=target, device=device, max_gib=0)
+    validation = Dataset.build(held_out, encoder, **facts, max_gib=0)
     if settings.merge:
         data = merge_states(data, config)
     summary = describe_data(domain_text, labelled, parts, target, data, validation)
     _check_unchanged(folder, summary["hash"], content["directory"])
 
-    signature = spaces[0].table.signature
-    first = Model.fresh(config, signature, domain_text, data.atom_counts, settings.seed).to(device)
+    signature, schemas = spaces[0].table.signature, spaces[0].actions.schemas if config.has_actions else ()
+    first = Model.fresh(config, signature, domain_text, data.atom_counts, settings.seed, schemas).to(device)
     first.backend = training_backend(first, data, settings.kernels)
     summary["backend"] = first.backend.name
     environment = describe_environment(device)

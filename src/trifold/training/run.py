@@ -42,6 +42,7 @@ class TrainingState:
     """The counters of a training.
 
     best, validation  the least and the last validation loss
+    optimal           the last share of validation states whose best-scored action is optimal
     loss              the mean training loss before the last validation
     since, loss_sum   the steps since then, and the sum of their losses
     lapses            how often the weights were lost, and those of the least validation loss taken again
@@ -52,6 +53,7 @@ class TrainingState:
     seconds: float = 0.0
     best: float | None = None
     validation: float | None = None
+    optimal: float | None = None
     loss: float = 0.0
     since: int = 0
     loss_sum: float = 0.0
@@ -237,7 +239,9 @@ class SeedFolder:
     def _check_best(self, model: Model) -> None:
         """Raise unless the best model so far is there, whole and of this training: it is needed when the run ends."""
         best = Model.load(self.best)
-        if any(getattr(best, name) != getattr(model, name) for name in ("config", "signature", "training_atoms")):
+        if any(
+            getattr(best, name) != getattr(model, name) for name in ("config", "signature", "training_atoms", "schemas")
+        ):
             raise TrifoldError(
                 "this is the model of another training",
                 place=str(self.best),

@@ -10,6 +10,7 @@ from trifold.errors import TrifoldError
 from trifold.model import Model
 from trifold.nn import REFERENCE, Backend, choose_backend
 from trifold.training.captured import CapturedStep
+from trifold.training.loss import batch_loss
 from trifold.training.sampler import BalancedSampler
 
 
@@ -46,7 +47,7 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 class TrainingStep:
     """Indices of a batch, and of the next → the loss of the first, after the optimizer has stepped on it.
 
-    The sampler is that which draws them. The loss is the mean of |V* − V|; ``clip`` is the largest norm that its
+    The sampler is that which draws them. The loss is that of ``joint_loss``; ``clip`` is the largest norm that its
     gradient may have. By the backend ``cuda`` the step of an R-GNN is captured, and the next batch is laid out
     meanwhile; ``beyond`` counts the batches that were too large for it, whose steps the reference took.
     """
@@ -81,7 +82,7 @@ class TrainingStep:
     def _step(self, indices: Tensor) -> Tensor:
         """The step as one writes it in PyTorch."""
         structures, targets = self.data.take(indices)
-        loss: Tensor = (self.network(structures, self.backend) - targets).abs().mean()
+        loss = batch_loss(self.network, structures, targets, self.backend)
         self.optimizer.zero_grad()
         loss.backward()
         if self.clip is not None:
