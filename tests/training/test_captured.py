@@ -14,11 +14,12 @@ import torch
 from trifold.data import Dataset, label, read_folder
 from trifold.domains import DOMAINS, domain_text, write_problems
 from trifold.errors import TrifoldError
-from trifold.model import Model, ModelConfig
+from trifold.model import HEADS, Model, ModelConfig
 from trifold.nn import BACKENDS, REFERENCE, EdgeTransformer
 from trifold.pddl import expand
 from trifold.training import resume, train
 from trifold.training.captured import CapturedStep, likely_sizes
+from trifold.training.loss import batch_loss
 from trifold.training.run import RunFolder
 from trifold.training.sampler import BalancedSampler
 from trifold.training.step import TrainingStep, build_optimizer, training_backend
@@ -98,7 +99,12 @@ def test_an_edge_transformer_steps_by_its_attention_kernel(monkeypatch: pytest.M
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 @pytest.mark.parametrize(
     "model",
-    [{"t": 1}, *({"encoder": encoder} for encoder in ("plain", "compositions", "oblivious", "marks"))],
+    [
+        {"t": 1},
+        *({"t": t, "heads": "both"} for t in (0, 1)),
+        {"encoder": "plain", "heads": "actions"},
+        *({"encoder": encoder} for encoder in ("plain", "compositions", "oblivious", "marks")),
+    ],
     ids=str,
 )
 def test_training_by_kernels_follows_the_reference(folder: Path, tmp_path: Path, model: Any) -> None:
@@ -145,12 +151,16 @@ def test_seeds_trained_at_once_are_those_trained_alone(folder: Path, tmp_path: P
 class Captured:
     """A captured step of a small network in float32, and its gradients by the reference."""
 
-    def __init__(self, folder: Path, rate: Any = 0.0, clip: Any = None, moments: Any = None) -> None:
+    def __init__(
+        self, folder: Path, rate: Any = 0.0, clip: Any = None, moments: Any = None, heads: str = "values"
+    ) -> None:
         files = read_folder(folder)
         spaces = [item.space for item in label(files.domain, files.training) if item.space is not None]
-        config = ModelConfig(dim=32, layers=3)
-        self.data = Dataset.build(spaces, config.build_encoder(), dead_end_target=None, device="cuda")
-        self.model = Model.fresh(config, spaces[0].table.signature, "", self.data.atom_counts, 0).to("cuda")
+        config, space = ModelConfig(dim=32, layers=3, heads=heads), spaces[0]
+        facts: Any = {"dead_end_target": None, "with_actions": config.has_actions, "device": "cuda"}
+        self.data = Dataset.build(spaces, config.build_encoder(), **facts)
+        counts, schemas = self.data.atom_counts, space.actions.schemas
+        self.model = Model.fresh(config, space.table.signature, "", counts, 0, schemas).to("cuda")
         self.optimizer = build_optimizer(self.model.network, rate, self.model.backend)
         self.parameters = list(self.model.network.parameters())
         self.before = self.weights()
@@ -171,7 +181,7 @@ class Captured:
     def truth(self, indices: Any) -> Any:
         """The loss of a batch, and its gradients."""
         structures, targets = self.data.take(indices)
-        loss = (self.model.network(structures) - targets).abs().mean()
+        loss = batch_loss(self.model.network, structures, targets, REFERENCE)
         found = torch.autograd.grad(loss, self.parameters, allow_unused=True)
         pairs = zip(self.parameters, found, strict=True)
         return loss.detach(), [torch.zeros_like(p) if g is None else g for p, g in pairs]
@@ -179,12 +189,13 @@ class Captured:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 @pytest.mark.parametrize("hoist", [0, float("inf")])
+@pytest.mark.parametrize("heads", HEADS)
 def test_a_captured_step_has_the_gradients_of_its_batch(
-    folder: Path, hoist: Any, monkeypatch: pytest.MonkeyPatch
+    folder: Path, hoist: Any, heads: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of each batch in a row, the next one being laid out meanwhile; also where another one comes than was said."""
     monkeypatch.setattr("trifold.nn.layout.HOIST", hoist)
-    captured = Captured(folder)
+    captured = Captured(folder, heads=heads)
     for number, following in enumerate([1, 2, 7, 7, 4, 5]):
         loss = captured.step(captured.draw(number), captured.draw(following))
         found = [parameter.grad.clone() for parameter in captured.parameters]

@@ -16,9 +16,11 @@ from oracles_pairs import decode
 from trifold.data import Dataset
 from trifold.domains import write_problems
 from trifold.model import Model, ModelConfig
+from trifold.nn import REFERENCE
 from trifold.pddl import StateSpace, expand, load_domain
 from trifold.structures import Signature
 from trifold.training import BalancedSampler, resume
+from trifold.training.loss import batch_loss
 from trifold.training.merge import merge_states
 
 CONFIGS: dict[str, Any] = {
@@ -39,20 +41,23 @@ def gripper(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[StateS
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.parametrize("layers", [1, 3])
+@pytest.mark.parametrize(("layers", "heads"), [(1, "values"), (3, "values"), (3, "both")])
 @torch.no_grad()
-def test_the_loss_of_any_network_stays(gripper: tuple[Path, list[StateSpace]], name: str, layers: int) -> None:
+def test_the_loss_of_any_network_stays(
+    gripper: tuple[Path, list[StateSpace]], name: str, layers: int, heads: str
+) -> None:
     folder, spaces = gripper
-    config = ModelConfig(**CONFIGS[name], dim=8, layers=layers)
-    data = Dataset.build(spaces, config.build_encoder(), dead_end_target=None)
+    config = ModelConfig(**CONFIGS[name], dim=8, layers=layers, heads=heads)
+    data = Dataset.build(spaces, config.build_encoder(), dead_end_target=None, with_actions=config.has_actions)
     merged = merge_states(data, config)
     assert len(merged) < len(data) and int(merged.weights.sum()) == len(data)
     text = load_domain(folder / "domain.pddl").source.text
-    network = Model.fresh(config, spaces[0].table.signature, text, data.atom_counts, 0).network.double()
+    schemas = spaces[0].actions.schemas
+    network = Model.fresh(config, spaces[0].table.signature, text, data.atom_counts, 0, schemas).network.double()
 
     def loss(part: Dataset) -> torch.Tensor:
-        structures, targets = part.take(torch.arange(len(part)))
-        return (part.weights * (network(structures) - targets).abs()).sum()
+        losses = [batch_loss(network, *part.take(torch.tensor([i])), REFERENCE) for i in range(len(part))]
+        return (part.weights * torch.stack(losses)).sum()
 
     torch.testing.assert_close(loss(merged), loss(data), rtol=1e-10, atol=0)
     assert merged.targets.unique().tolist() == data.targets.unique().tolist()

@@ -18,7 +18,8 @@ def merge_states(data: Dataset, config: ModelConfig) -> Dataset:
 
     Colours are those of the model's own architecture after its L layers. So for any weights of the network the loss
     Σ w |V* − V| over what is kept is the sum of |V* − V| over all states. States of one colour whose V* differ stay
-    apart: together they are the multiset of the V* of their class.
+    apart: together they are the multiset of the V* of their class. Where actions are scored, states of one colour have
+    the same tuples of colours for their optimal actions, and for the others: so their loss is the same, too.
     """
     classes = number_classes(
         torch.cat([_colours(data, piece, config) for piece in torch.arange(len(data)).split(PIECE)])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from trifold.structures import READOUT, Signature, Structures
-from trifold.wl.hashing import ALL, Positions, Words, count_different, first_colours, recolour
+from trifold.wl.hashing import ALL, Positions, Words, count_different, first_colours, hash_atoms, recolour
 
 PIECE = 2**17
 """About how many arguments of atoms are hashed at a time: few enough for the cache, many enough for the calls."""
@@ -26,8 +26,9 @@ class Colouring:
     """The classes of elements and of structures in one batch, numbered 0, 1, … in no particular order.
 
     elements  (Σ elements,) int64: the class of each element after the last round, structure by structure
-    history   (rounds + 1, structures) int64: the class of each structure after each round, as a readout sees it: by
-              the multiset of the colours of its READOUT elements. Row 0 is before the first round.
+    history   (rounds + 1, structures) int64: the class of each structure after each round, as heads see it: by the
+              multiset of the colours of its READOUT elements and of the tuples of colours of its queries, if it has any.
+              Row 0 is before the first round.
     """
 
     elements: Tensor
@@ -145,13 +146,20 @@ class _Batch:
             colours = self._round(colours, senders)
 
     def read(self, colours: Words) -> Words:
-        """(streams, structures) the multiset of the colours of the READOUT elements, as their sum."""
-        counts = self.atom_counts[self.signature.index(READOUT)]
-        owners = np.repeat(np.arange(len(counts)), counts)
-        elements = self._atoms(READOUT, 0, len(counts))[0]
-        sums = np.zeros((len(STREAMS), len(counts)), np.uint64)
-        for stream in STREAMS:
-            np.add.at(sums[stream], owners, colours[stream, elements])
+        """(streams, structures) the multiset of what heads read, as its sum: READOUT elements, and queries if any."""
+        structures = self.atom_counts.shape[1]
+        sums = np.zeros((len(STREAMS), structures), np.uint64)
+        for r, relation in enumerate(self.signature):
+            if relation.name != READOUT and not relation.is_query:
+                continue
+            owners = np.repeat(np.arange(structures), self.atom_counts[r])
+            columns = self._atoms(relation.name, 0, structures)
+            for stream in STREAMS:
+                if relation.is_query:
+                    words = hash_atoms(stream, colours[stream], relation.name, columns[: relation.reads])
+                else:
+                    words = colours[stream, columns[0]]
+                np.add.at(sums[stream], owners, words)
         return sums
 
     def _round(self, colours: Words, senders: Positions) -> Words:
