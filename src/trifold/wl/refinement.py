@@ -27,8 +27,8 @@ class Colouring:
 
     elements  (Σ elements,) int64: the class of each element after the last round, structure by structure
     history   (rounds + 1, structures) int64: the class of each structure after each round, as heads see it: by the
-              multiset of the colours of its READOUT elements and of the tuples of colours of its queries, if it has any.
-              Row 0 is before the first round.
+              multiset of the colours of its READOUT elements and of the tuples of colours of its queries, if any. Row 0
+              is before the first round.
     """
 
     elements: Tensor
