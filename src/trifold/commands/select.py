@@ -51,7 +51,6 @@ def select(
     from trifold.evaluation import best_of, file_sha256, score_each
     from trifold.pddl import find_domain, find_problems
     from trifold.processes import available_cores
-    from trifold.shipped import best_policy
     from trifold.training import RunFolder
 
     folder = RunFolder(run)
@@ -67,7 +66,7 @@ def select(
     problems = find_problems(place)
     settings: dict[str, Any] = {
         "domain": find_domain(place),
-        "policy": policy or best_policy(next(iter(candidates.values()))),
+        "policy": policy or _policy_of(candidates),
         "max_steps": 500 if max_steps is None else max_steps,
         "timeout": timeout,
         "memory_gib": memory,
@@ -105,6 +104,13 @@ def _find_candidates(folder: RunFolder) -> dict[str, Path]:
             "the training in this folder is not finished", place=place, remedy=f"trifold train --resume {place}"
         )
     return candidates
+
+
+def _policy_of(candidates: dict[str, Path]) -> str:
+    """The best policy that the models of a run have, which are of one kind."""
+    from trifold.shipped import best_policy
+
+    return best_policy(next(iter(candidates.values())))
 
 
 def _evaluate_each(

@@ -163,6 +163,7 @@ class Model:
         """
         if not self.config.has_actions:
             raise TrifoldError("this model has values, and scores no actions", remedy="use --policy values")
+        self.check_domain(state.problem.domain)
         structures = state.problem.structures([state])
         self._check_structures(structures)
         table = state.problem.action_table(actions)
@@ -191,11 +192,12 @@ class Model:
 
     def check_domain(self, domain: Domain) -> None:
         """Raise, naming the relations that differ, if the model is of another domain."""
+        remedy = "give a model of this domain, or leave --domain out: the model carries its own"
         if domain.signature != self.signature:
-            raise TrifoldError(
-                _difference(self.signature, domain.signature),
-                remedy="give a model of this domain, or leave --domain out: the model carries its own",
-            )
+            raise TrifoldError(_difference(self.signature, domain.signature), remedy=remedy)
+        if self.config.has_actions and domain.schemas != self.schemas:
+            other = sorted(set(domain.schemas) ^ set(self.schemas))[0][0]
+            raise TrifoldError(f"the model does not fit the domain: its action {other} is another", remedy=remedy)
 
     def check(self, problem: Problem) -> list[str]:
         """What a user should know before the model is used on a problem; raises if the model is of another domain."""

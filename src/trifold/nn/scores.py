@@ -44,7 +44,8 @@ class ActionScores(nn.Module):
 
     def forward(self, embeddings: Tensor, sums: Tensor, found: Found) -> Scored:
         """The scores of all queries that were found."""
-        scores, owners, optimal = [], [], []
+        none = torch.empty(0, dtype=torch.int64, device=embeddings.device)
+        scores, owners, optimal = [embeddings.new_empty(0)], [none], [none.bool()]
         for name, (elements, of) in found.items():
             schema, at, ending = name.rpartition("@")
             scores.append(self._score(schema, embeddings, sums, elements, of))
@@ -82,7 +83,8 @@ def find_queries(union: DisjointUnion) -> Found:
 def action_loss(scored: Scored, structures: int) -> Tensor:
     """The mean of −log Σ_{a ∈ A*(S)} softmax(q)_a over the structures that have an optimal action; 0 if none has.
 
-    A*(S) are the optimal ones of the actions of S. Actions of a structure beyond the last count nowhere.
+    A*(S) are the optimal ones of the actions of S; those of schemas without parameters, which score −∞, count nowhere,
+    nor do actions of a structure beyond the last.
     """
     among = _log_sum_exp(scored.scores, scored.owners, structures)
     best = _log_sum_exp(scored.scores.masked_fill(~scored.optimal, -torch.inf), scored.owners, structures)
@@ -93,9 +95,9 @@ def action_loss(scored: Scored, structures: int) -> Tensor:
 
 @torch.no_grad()
 def best_are_optimal(scored: Scored, structures: int) -> tuple[int, int]:
-    """In how many structures the best-scored action is optimal, and how many have an optimal action."""
+    """In how many structures the best-scored action is optimal, or as good, and how many have an optimal action."""
     among, best = (
-        torch.full((structures,), -torch.inf, device=scores.device).scatter_reduce(0, scored.owners, scores, "amax")
+        scores.new_full((structures,), -torch.inf).scatter_reduce(0, scored.owners, scores, "amax")
         for scores in (scored.scores, scored.scores.masked_fill(~scored.optimal, -torch.inf))
     )
     counts = best.isfinite()

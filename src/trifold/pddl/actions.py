@@ -33,11 +33,11 @@ class ActionTable:
     @classmethod
     def of(cls, schemas: Sequence[tuple[str, int]], objects: Sequence[str], names: Iterable[GroundName]) -> ActionTable:
         """The table of these actions, in their order."""
-        schema_of = {name: index for index, (name, _) in enumerate(schemas)}
+        schema_of = {(name, arity): index for index, (name, arity) in enumerate(schemas)}
         object_of = {name: index for index, name in enumerate(objects)}
         width = max((arity for _, arity in schemas), default=0)
         rows = [
-            [schema_of[name], *(object_of[item] for item in items), *[0] * (width - len(items))]
+            [schema_of[name, len(items)], *(object_of[item] for item in items), *[0] * (width - len(items))]
             for name, items in names
         ]
         table = np.array(rows, np.int32).reshape(-1, 1 + width)

@@ -213,14 +213,16 @@ def _with_actions(
     targets: Integers,
 ) -> StateSpace:
     """The space with the actions of the chosen states, which ascend, and a table of those that occur."""
-    met, numbers = np.unique(actions, return_inverse=True)
+    occurs = np.bincount(actions, minlength=len(names)) > 0
+    met = np.flatnonzero(occurs)
+    numbers = (np.cumsum(occurs) - 1).astype(np.min_scalar_type(max(len(met) - 1, 0)))
     spread = np.zeros(len(space), np.int64)
     spread[chosen] = counts
     return replace(
         space,
-        actions=ActionTable.of(problem.domain.schemas, problem.objects, [names[index] for index in met]),
+        actions=ActionTable.of(problem.domain.schemas, problem.objects, [names[index] for index in met.tolist()]),
         action_offsets=_offsets(spread),
-        applicable=numbers.reshape(-1).astype(np.min_scalar_type(max(len(met) - 1, 0))),
+        applicable=numbers[actions],
         successors=targets.astype(np.int32),
     )
 

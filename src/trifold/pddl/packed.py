@@ -21,6 +21,9 @@ BLOCK_BYTES = 1 << 22
 UNPACKED = 1 << 16
 """How many states are unpacked at a time."""
 
+NAME_BITS, TARGET_BITS = 14, 31
+"""Of a name among those of at most 5,000 actions, and of a state. What is left is for states of a block."""
+
 EMPTY = np.iinfo(np.int32).max
 """The mark of a slot without a state."""
 
@@ -160,20 +163,24 @@ class Found:
         numbers = np.array([len(names) for names in called], np.int64)
         names = np.fromiter(chain.from_iterable(called), np.int64, int(numbers.sum()))
         starts = np.cumsum(numbers) - numbers
-        keys: list[Integers] = [np.empty(0, np.int64)]
-        targets: list[Integers] = [np.empty(0, np.int32)]
+        counts, found = [], [np.empty(0, np.int64)]
         for first in range(0, len(chosen), self.successors.block):
             block = chosen[first : first + self.successors.block]
             action, source, rows = self.successors.of(self.words[:, block])
-            ground, reached = self.successors.order[action], self.states.insert(rows)
-            many = numbers[ground]
-            within = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
-            key = np.repeat(source + first, many) << 32 | names[np.repeat(starts[ground], many) + within]
-            key, example = np.unique(key, return_index=True)  # of one name there may be several actions
-            keys.append(key)
-            targets.append(np.repeat(reached, many)[example])
-        key = np.concatenate(keys)
-        return np.bincount(key >> 32, minlength=len(chosen)), key & 0xFFFFFFFF, np.concatenate(targets)
+            ground, reached = self.successors.order[action], self.states.insert(rows).astype(np.int64)
+            place = starts[ground]
+            if (numbers != 1).any():
+                many = numbers[ground]
+                place = np.repeat(place - (np.cumsum(many) - many), many) + np.arange(many.sum())
+                source, reached = np.repeat(source, many), np.repeat(reached, many)
+            # Source, name and target in one number are the fastest to sort. Of a name there may be several actions.
+            packed = np.sort(source << NAME_BITS + TARGET_BITS | names[place] << TARGET_BITS | reached)
+            packed = packed[np.diff(packed >> TARGET_BITS, prepend=-1) > 0]
+            counts.append(np.bincount(packed >> NAME_BITS + TARGET_BITS, minlength=len(block)))
+            found.append(packed)
+        rows = np.concatenate(found)
+        number = np.concatenate(counts) if counts else np.empty(0, np.int64)
+        return number, rows >> TARGET_BITS & (1 << NAME_BITS) - 1, rows & (1 << TARGET_BITS) - 1
 
 
 def search(grounding: Grounding, max_states: int) -> Found | None:
