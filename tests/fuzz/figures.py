@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from zlib import crc32
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "tried": ("tried",),
@@ -43,9 +44,9 @@ class Finding:
     def save(self, folder: Path) -> Path:
         """Write the finding to a file of its own."""
         folder.mkdir(parents=True, exist_ok=True)
-        words = re.sub(r"[^a-z0-9]+", "-", f"{self.harness} {self.outcome} {self.cause}".lower())[:100].strip("-")
-        path = folder / f"{words}.txt"
         title = f"{self.harness}: {self.outcome} {self.cause}".strip()
+        words = re.sub(r"[^a-z0-9]+", "-", title.lower())[:100].strip("-")
+        path = folder / f"{words}-{crc32(title.encode()):08x}.txt"  # long causes may begin alike
         heading = [title, f"{len(self.numbers)} cases, such as {self.numbers[:8]}"]
         path.write_text("\n".join([*heading, self.example, "", self.reproduction]), encoding="utf-8")
         return path

@@ -314,7 +314,7 @@ def mutate(rng: random.Random, text: str) -> tuple[bytes, list[str]]:
         mutation = rng.choice(MUTATIONS)
         try:
             text = mutation(rng, text)
-        except (IndexError, ValueError, TypeError, RecursionError):  # an earlier one took away what it needs
+        except (AttributeError, IndexError, ValueError, TypeError, RecursionError):  # an earlier one took it away
             continue
         names.append(mutation.__name__)
     content = text.encode("utf-8", "surrogatepass")

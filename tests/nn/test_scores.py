@@ -201,15 +201,15 @@ def as_scored(rows: list[tuple[float, int, bool]], dtype: torch.dtype = torch.fl
 
 
 def naive_loss(scored: Scored, structures: int) -> Tensor:
-    """Structure by structure: softmax, the sum over what is optimal, −log, and the mean where something is."""
+    """Structure by structure: −log softmax of each optimal action among itself and all others, and the means."""
     losses = []
     for s in range(structures):
         mine = [i for i, owner in enumerate(scored.owners.tolist()) if owner == s]
         best = [i for i in mine if scored.optimal[i]]
+        others = [i for i in mine if not scored.optimal[i]]
+        shares = [torch.log_softmax(scored.scores[[i, *others]], 0)[0] for i in best]
         if best:
-            powers = {i: torch.exp(scored.scores[i]) for i in mine}
-            share = sum(powers[i] for i in best) / sum(powers.values())
-            losses.append(-torch.log(torch.as_tensor(share)))
+            losses.append(-torch.stack(shares).mean())
     return torch.stack(losses).mean() if losses else scored.scores.sum() * 0
 
 
@@ -243,9 +243,9 @@ def test_huge_scores_give_finite_losses_and_gradients(case: tuple[Scored, int], 
     loss = action_loss(Scored(rounded, owners, optimal), structures)
     losses = []
     for s in range(structures):
-        mine = owners == s
-        if (mine & optimal).any():
-            losses.append(torch.logsumexp(exact[mine], 0) - torch.logsumexp(exact[mine & optimal], 0))
+        best, others = exact[(owners == s) & optimal], exact[(owners == s) & ~optimal]
+        if len(best):
+            losses.append(-torch.stack([torch.log_softmax(torch.cat([a[None], others]), 0)[0] for a in best]).mean())
     expected = torch.stack(losses).mean() if losses else exact.sum() * 0
     assert loss.isfinite()
     assert loss.item() == pytest.approx(expected.item(), rel=1e-6, abs=1e4 * torch.finfo(dtype).eps)
@@ -292,6 +292,12 @@ def test_the_loss_of_known_scores() -> None:
     assert action_loss(all_optimal, 1).item() == pytest.approx(0, abs=1e-12)
     both = as_scored([(0.0, 0, True), (0.0, 0, False), (1.0, 1, True), (9.0, 2, False)])
     assert action_loss(both, 3).item() == pytest.approx(math.log(2) / 2)
+
+
+def test_each_optimal_action_must_come_before_all_others() -> None:
+    """One that does is not enough: in larger problems others would come between."""
+    one = as_scored([(50.0, 0, True), (-10.0, 0, True), (20.0, 0, False)])
+    assert action_loss(one, 1).item() == pytest.approx(15)
 
 
 def test_without_an_optimal_action_or_any_action_the_loss_is_zero_and_so_is_its_gradient() -> None:

@@ -49,7 +49,8 @@ class ModelConfig:
         if self.heads not in HEADS:
             raise TrifoldError(f"heads are {', '.join(HEADS)}, not {self.heads!r}")
         if self.encoder not in ENCODERS:
-            raise TrifoldError(f"there is no encoder {self.encoder!r}", remedy=f"one of {', '.join(ENCODERS)}")
+            known = f"one of {', '.join(ENCODERS)}; one of your own must be in a plugin that TRIFOLD_PLUGINS names"
+            raise TrifoldError(f"there is no encoder {self.encoder!r}", remedy=known)
         if not (1 <= self.dim <= MAX_DIM and 0 <= self.layers <= MAX_LAYERS):
             raise TrifoldError(
                 f"dim {self.dim} and layers {self.layers} make no network",

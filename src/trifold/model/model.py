@@ -262,6 +262,11 @@ def trained_relations(
     queries = query_relations(schemas) if config.has_actions else ()
     met = {name.replace(OPTIMAL, APPLICABLE) for name, count in training_atoms.items() if count}
     encoded = Queried(config.build_encoder()).signature(Signature((*signature, *queries)))
+    if READOUT not in encoded:
+        raise TrifoldError(
+            f"the encoder {config.encoder} makes no {READOUT}, so nothing can be read out",
+            remedy="let it make this relation of the elements that are summed: see docs/architecture.md",
+        )
     return [relation for relation in encoded if relation.name != READOUT and relation.name in met]
 
 

@@ -81,16 +81,22 @@ def find_queries(union: DisjointUnion) -> Found:
 
 
 def action_loss(scored: Scored, structures: int) -> Tensor:
-    """The mean of −log Σ_{a ∈ A*(S)} softmax(q)_a over the structures that have an optimal action; 0 if none has.
+    """The mean of log(1 + Σ_{b ∉ A*(S)} exp(q_b − q_a)) over the optimal actions a ∈ A*(S), and over structures.
 
-    A*(S) are the optimal ones of the actions of S; those of schemas without parameters, which score −∞, count nowhere,
-    nor do actions of a structure beyond the last.
+    That is −log softmax(q)_a among a and all actions that are not optimal: *each* optimal action must come before all
+    others. The usual −log Σ_{a ∈ A*} softmax(q)_a is content if one of them does, the others may be anywhere; then the
+    best of the many other actions of a larger problem comes before all that are optimal (``experiments/tried.md``).
+
+    Structures without an optimal action count nowhere, nor do actions of schemas without parameters, which score −∞,
+    and actions of a structure beyond the last. 0 if there is nothing to learn.
     """
-    among = _log_sum_exp(scored.scores, scored.owners, structures)
-    best = _log_sum_exp(scored.scores.masked_fill(~scored.optimal, -torch.inf), scored.owners, structures)
-    counts = best.isfinite()
-    losses = torch.where(counts, among - torch.where(counts, best, 0), 0)
-    return losses.sum() / counts.sum().clamp(min=1)
+    others = _log_sum_exp(scored.scores.masked_fill(scored.optimal, -torch.inf), scored.owners, structures)
+    counts = (scored.optimal & scored.scores.isfinite()).to(scored.scores.dtype)
+    margins = torch.where(counts > 0, others[scored.owners] - scored.scores, 0)
+    number = counts.new_zeros(structures + 1).index_add(0, scored.owners, counts)
+    sums = counts.new_zeros(structures + 1).index_add(0, scored.owners, functional.softplus(margins) * counts)
+    means = (sums / number.clamp(min=1))[:structures]
+    return means.sum() / (number[:structures] > 0).sum().clamp(min=1)
 
 
 @torch.no_grad()
@@ -105,10 +111,10 @@ def best_are_optimal(scored: Scored, structures: int) -> tuple[int, int]:
 
 
 def _log_sum_exp(scores: Tensor, owners: Tensor, structures: int) -> Tensor:
-    """(structures,) log Σ exp over the scores that each owns; −∞ where there are none."""
+    """(structures + 1,) log Σ exp over the scores that each owns, and what is beyond; −∞ where there are none."""
     highest = scores.new_full((structures + 1,), -torch.inf)
     highest = highest.scatter_reduce(0, owners, scores.detach(), "amax")
     highest = torch.where(highest.isfinite(), highest, 0)
     sums = scores.new_zeros(structures + 1).index_add(0, owners, torch.exp(scores - highest[owners]))
     some = sums > 0
-    return torch.where(some, highest + torch.log(torch.where(some, sums, 1)), -torch.inf)[:structures]
+    return torch.where(some, highest + torch.log(torch.where(some, sums, 1)), -torch.inf)

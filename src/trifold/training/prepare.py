@@ -31,7 +31,7 @@ from trifold.training.merge import merge_states
 from trifold.training.recipe import recorded_recipe
 from trifold.training.run import RunFolder
 from trifold.training.settings import Settings
-from trifold.training.step import training_backend
+from trifold.training.step import training_backend, training_name
 from trifold.training.watcher import Watcher
 
 
@@ -109,7 +109,7 @@ def prepare(
     signature, schemas = spaces[0].table.signature, spaces[0].actions.schemas if config.has_actions else ()
     first = Model.fresh(config, signature, domain_text, data.atom_counts, settings.seed, schemas).to(device)
     first.backend = training_backend(first, data, settings.kernels)
-    summary["backend"] = first.backend.name
+    summary["backend"] = training_name(first.backend)
     environment = describe_environment(device)
     for name, facts in {"config": content, "data": summary, "environment": environment}.items():
         folder.write(f"{name}.json", facts)
@@ -121,7 +121,7 @@ def prepare(
         "command": content["command"],
         "data": {name: summary[name] for name in told} | {"split": describe_split(parts)},
         "environment": environment,
-        "backend": first.backend.name,
+        "backend": summary["backend"],
     }
     domain = spaces[0].domain
     return Prepared(folder, config, settings, domain_text, domain, data, validation, first, provenance)

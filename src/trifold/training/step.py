@@ -27,6 +27,11 @@ def training_backend(model: Model, data: Dataset, kernels: str) -> Backend:
     return REFERENCE
 
 
+def training_name(backend: Backend) -> str:
+    """Who trains where this backend was chosen: one without gradients validates, and the reference trains."""
+    return backend.name if backend.gradients or backend.captured else REFERENCE.name
+
+
 def build_optimizer(network: torch.nn.Module, rate: float, backend: Backend) -> torch.optim.Optimizer:
     """Adam; by kernels it reads the rate where it lies, in a tensor, as a captured step must."""
     parameters = list(network.parameters())
