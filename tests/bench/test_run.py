@@ -31,6 +31,8 @@ def test_what_is_left_out_is_named(folder: Path) -> None:
     lines = report.to_text().splitlines()
     assert any(line.startswith("training step  batch 2, reference ") for line in lines)
     assert not any("scatter" in row.what for row in report.rows)  # an Edge Transformer has none
+    assert any(line.startswith("policy step    V of all successors") for line in lines)
+    assert any(line.startswith("policy step    q of 3 actions") for line in lines)
 
 
 def test_bad_input_is_an_error(folder: Path, tmp_path: Path) -> None:

@@ -16,9 +16,10 @@ from trifold.bench.machine import Machine
 from trifold.bench.recording import record_work
 from trifold.bench.scatter import scattered_values
 from trifold.bench.work import count_work
-from trifold.encoders import Encoder, Marks, Oblivious, Pairs, Plain
+from trifold.encoders import Encoder, Marks, Oblivious, Pairs, Plain, Queried
 from trifold.model import HeadedNetwork, ModelConfig
-from trifold.structures import READOUT, Signature, Structures
+from trifold.nn import REFERENCE
+from trifold.structures import READOUT, Signature, Structures, query_relations
 
 DIM, LAYERS = 8, 3
 BINARY = Signature.of([("edge", 2), ("red", 1)])
@@ -67,6 +68,21 @@ def test_marks_are_a_product_too() -> None:
     structures, network = Oblivious()(TRIANGLE), network_for(Oblivious(), BINARY, "oblivious")
     found = counted_flops(lambda: scattered_values(network, structures))
     assert count_work(network, structures).flops == found
+
+
+@pytest.mark.parametrize("encoder", [Plain(), Pairs(1)])
+def test_scores_of_actions_are_products_too(encoder: Encoder) -> None:
+    queries = query_relations([("go", 2), ("wait", 0)])
+    asked = {"go@applicable": [[[0, 1], [2, 0]]], "go@optimal": [[[1, 2]]], "wait()@applicable": [[[0]]]}
+    structures = Structures.build(
+        Signature((*BINARY, *queries)), [3], {"edge": [[[0, 1], [1, 2]]], "red": [[[1]]], **asked}
+    )
+    encoded = Queried(encoder)(structures)
+    relations = [relation for relation in encoded.signature if relation.name != READOUT]
+    config = ModelConfig("plain" if isinstance(encoder, Plain) else "pairs", dim=DIM, layers=LAYERS, heads="both")
+    network = HeadedNetwork.seeded(relations, config, 0).double()
+    found = counted_flops(lambda: network.read(encoded.disjoint_union(), REFERENCE))
+    assert count_work(network, encoded).flops == found
 
 
 def test_an_edge_transformer_counts_its_triples() -> None:

@@ -1,4 +1,4 @@
-"""One step of the policy on a large problem, timed: V of all successors of its initial state."""
+"""One step of the policies on a large problem, timed: V of all successors of its initial state, or one look at it."""
 
 from __future__ import annotations
 
@@ -83,6 +83,26 @@ def time_policy_step(bench: Bench, model: Model, problem: Problem) -> tuple[list
     sizes = {"objects": len(problem.objects), "successors": len(states)}
     sizes |= {"elements": int(together.element_counts.sum()), "message rows": int(together.message_rows().sum())}
     return rows, sizes
+
+
+def time_look(bench: Bench, model: Model, problem: Problem) -> list[Measurement]:
+    """The rows of a step by scores of actions, whole and in parts: V of one state, and q of all its actions."""
+    machine, state = bench.machine, problem.initial_state
+    actions = [action for action, _ in problem.successors(state)]
+    encoded = model.ask(state, actions)
+    work = count_work(model.network.eval(), encoded)
+    precision = PRECISIONS["split"] if model.backend.captured else "ieee"
+    row = partial(Measurement, "policy step", states=1)
+    network_row = partial(row, floor=floor_of_work(work, machine, training=False, precision=precision))
+    return [
+        network_row(f"q of {len(actions)} actions", bench.time(lambda: model.look(state, actions))),
+        row(
+            "  of it encoding",
+            bench.time(lambda: model.ask(state, actions)),
+            floor=floor_of_bytes(encoded.nbytes, machine),
+        ),
+        network_row("  of it network", bench.time(lambda: model.read(encoded))),
+    ]
 
 
 def _time_scatter(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from torch import Tensor
 from trifold.bench.files import find_files
 from trifold.bench.lama import choose_planner, time_first_plan
 from trifold.bench.machine import Machine
-from trifold.bench.policy_step import time_policy_step
+from trifold.bench.policy_step import time_look, time_policy_step
 from trifold.bench.report import Report
 from trifold.bench.stages import Bench, time_batching, time_encoding, time_labelling, time_training
 from trifold.bench.timing import conditions, use_threads
@@ -23,9 +24,9 @@ from trifold.errors import TrifoldError
 from trifold.files import temporary_folder
 from trifold.model import Model, ModelConfig, choose_device
 from trifold.outcomes import Outcome
-from trifold.pddl import StateSpace, load_domain, load_problem
+from trifold.pddl import Domain, StateSpace, load_domain, load_problem
 from trifold.processes import Limits, run_isolated
-from trifold.structures import Structures, concatenate
+from trifold.structures import Structures, concatenate, query_relations
 
 STATES = 2048
 """So many states, as many from each problem, are encoded and trained on."""
@@ -84,7 +85,9 @@ def run_bench(
             say(f"batches and training steps of {batch} states")
             rows += [time_batching(bench, data, batch, seed), *time_training(bench, model, data, batch, seed)]
         say(f"policy step of {files.large.name}")
-        policy_rows, policy_sizes = time_policy_step(bench, model, load_problem(domain, files.large))
+        large = load_problem(domain, files.large)
+        policy_rows, policy_sizes = time_policy_step(bench, model, large)
+        policy_rows += time_look(bench, _with_actions(model, domain, seed), large)
         say("LAMA's first plan")
         rows += [*policy_rows, time_first_plan(planner, files.domain, files.large, timeout)]
         settings = {"domain": place, "model": config.label} | config.to_json() | {"batches": list(batches)}
@@ -101,6 +104,13 @@ def _encode(encoder: Encoder, plain: Structures, targets: Tensor) -> Dataset:
     encoded = encode_all(encoder, plain)
     counts = dict(zip(encoded.signature.names, encoded.atom_counts.sum(1).tolist(), strict=True))
     return Dataset(encoded, None, targets, torch.ones_like(targets, dtype=torch.int64), counts)
+
+
+def _with_actions(model: Model, domain: Domain, seed: int) -> Model:
+    """A fresh model of the same architecture with both heads, and parameters for all schemas."""
+    config = replace(model.config, heads="both")
+    atoms = model.training_atoms | {query.name: 1 for query in query_relations(domain.schemas)}
+    return Model.fresh(config, model.signature, domain.text, atoms, seed, domain.schemas).to(model.device)
 
 
 def _mean_sizes(plain: Structures, data: Dataset) -> dict[str, float]:

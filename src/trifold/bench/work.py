@@ -1,4 +1,4 @@
-"""How much work V of some structures is: counted from their atoms and elements, so nothing that is padded counts."""
+"""How much work V and scores of some structures are: counted from atoms and elements, so that no padding counts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 
 from trifold.model import HeadedNetwork
-from trifold.nn import RGNN, EdgeTransformer
-from trifold.structures import DisjointUnion, Structures
+from trifold.nn import RGNN, ActionScores, EdgeTransformer
+from trifold.structures import APPLICABLE, OPTIMAL, DisjointUnion, Structures
 
 FLOAT, INDEX = 4, 4
 """Bytes of a number and of an element's index."""
@@ -55,7 +55,7 @@ class Work:
 
 
 def count_work(network: HeadedNetwork, structures: Structures, *, hoisted: bool = False) -> Work:
-    """Count the work of V on encoded structures.
+    """Count the work of V on encoded structures, and of the scores of their queries if the network has that head.
 
     With ``hoisted`` the first layer of a message MLP is counted once per element and position, for it is a sum:
     W[f₁; …; f_m] = Σ Wᵢfᵢ. That is the least that is known; without, Algorithm 1 is counted as it is written.
@@ -74,9 +74,10 @@ def count_work(network: HeadedNetwork, structures: Structures, *, hoisted: bool 
         products[len(embed.initial.marks), embed.dim] += union.elements
     for linear in () if readout is None else (readout.mlp.inner, readout.mlp.outer):
         products[linear.in_features, linear.out_features] += len(structures)
+    asked = 0 if network.scores is None else _count_scores(network.scores, structures, products)
     return Work(
         products=dict(products),
-        mish=embed.layers * hidden + len(structures) * embed.dim,
+        mish=embed.layers * hidden + len(structures) * embed.dim + asked,
         embeddings=embed.layers * union.elements * embed.dim,
         rows=embed.layers * rows,
         parameters=sum(parameter.numel() for parameter in network.parameters()),
@@ -103,6 +104,19 @@ def _count_rgnn(
     products[2 * dim, 2 * dim] += union.elements
     products[2 * dim, dim] += union.elements
     return all_rows, hidden
+
+
+def _count_scores(head: ActionScores, structures: Structures, products: Counter[tuple[int, int]]) -> int:
+    """To how many numbers the head of actions applies Mish; the part of the sum is done once for each structure."""
+    dim, hidden = head.dim, 0
+    for query in head.queries:
+        for name in (query.name, query.name.replace(APPLICABLE, OPTIMAL)):
+            count = len(structures.atoms(name))
+            products[query.reads * dim, 2 * dim] += count
+            products[dim, 2 * dim] += len(structures) if count else 0
+            products[2 * dim, 1] += count
+            hidden += 2 * dim * count
+    return hidden
 
 
 def _count_edge_transformer(

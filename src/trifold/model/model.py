@@ -163,17 +163,21 @@ class Model:
         """
         if not self.config.has_actions:
             raise TrifoldError("this model has values, and scores no actions", remedy="use --policy values")
+        values, scored = self.read(self.ask(state, actions))
+        assert scored is not None
+        order = np.argsort(state.problem.action_table(actions).schema, kind="stable")  # queries come schema by schema
+        scores = np.empty(len(order))
+        scores[order] = scored.scores.cpu().numpy()
+        return math.nan if values is None else float(values), scores.tolist()
+
+    def ask(self, state: State, actions: Sequence[str]) -> Structures:
+        """The encoded structure of a state, with queries of its actions: schema by schema, otherwise in their order."""
         self.check_domain(state.problem.domain)
         structures = state.problem.structures([state])
         self._check_structures(structures)
         table = state.problem.action_table(actions)
         queried = table.add_queries(structures, np.array([len(table)]), np.arange(len(table)))
-        values, scored = self.read(Queried(self.encoder)(queried.to(self.device)))
-        assert scored is not None
-        order = np.argsort(table.schema, kind="stable")  # queries come schema by schema
-        scores = np.empty(len(table))
-        scores[order] = scored.scores.cpu().numpy()
-        return math.nan if values is None else float(values), scores.tolist()
+        return Queried(self.encoder)(queried.to(self.device))
 
     def _check_structures(self, structures: Structures) -> None:
         """Raise if structures are of another domain, and warn of atoms that the model cannot see."""

@@ -38,6 +38,7 @@ class ActionScores(nn.Module):
     def __init__(self, queries: Sequence[Relation], dim: int) -> None:
         """Take the encoded queries of the schemas that are to have parameters; what is optimal is scored alike."""
         super().__init__()
+        self.dim = dim
         self.queries = tuple(query for query in queries if query.name.endswith(APPLICABLE))
         self.mlps = nn.ModuleList(MLP((query.reads + 1) * dim, 1, 2 * dim) for query in self.queries)
         self.schemas = {query.name.removesuffix(APPLICABLE): index for index, query in enumerate(self.queries)}
@@ -54,7 +55,7 @@ class ActionScores(nn.Module):
         return Scored(torch.cat(scores), torch.cat(owners), torch.cat(optimal))
 
     def _score(self, schema: str, embeddings: Tensor, sums: Tensor, elements: Tensor, owners: Tensor) -> Tensor:
-        if schema not in self.schemas:
+        if schema not in self.schemas or not len(elements):
             return embeddings.new_full((len(elements),), -torch.inf)
         index = self.schemas[schema]
         mlp, reads = self.mlps[index], self.queries[index].reads
