@@ -38,11 +38,11 @@ def run_tiny(folder: Path, run: Path, **changes: Any) -> TrainingResult:
     return train(folder, run, "small", **TINY | changes)
 
 
-def outcome(run: Path) -> tuple[Any, ...]:
+def outcome(run: Path, seed: int = 0) -> tuple[Any, ...]:
     """All that a run leaves behind, times aside."""
-    tensors, header = checkpoint.read(run / "seed-0" / "last.safetensors", "training")
+    tensors, header = checkpoint.read(run / f"seed-{seed}" / "last.safetensors", "training")
     best = Model.load(run / "model.safetensors")
-    lines = [json.loads(line) for line in (run / "seed-0" / "metrics.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (run / f"seed-{seed}" / "metrics.jsonl").read_text().splitlines()]
     return (
         {name: tensor.tolist() for name, tensor in tensors.items()},
         header["state"] | {"seconds": 0},
@@ -404,16 +404,33 @@ def test_a_gradient_beyond_the_clip_is_scaled_down_to_it() -> None:
     network = torch.nn.Linear(1, 1, bias=False)
 
     class Data:
-        def take(self, indices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-            return indices[:, None].float(), torch.full((len(indices), 1), 100.0)
+        def take(self, indices: torch.Tensor) -> tuple[Any, torch.Tensor]:
+            states = SimpleNamespace(disjoint_union=lambda: indices[:, None].float())
+            return states, torch.full((len(indices), 1), 100.0)
 
     def gradient(clip: float | None) -> float:
         optimizer = torch.optim.SGD(network.parameters(), lr=0.0)
-        model = SimpleNamespace(network=lambda states, backend: network(states), backend=REFERENCE)
-        model.network.parameters = network.parameters
+        read = SimpleNamespace(parameters=network.parameters, read=lambda states, backend: (network(states), None))
+        model = SimpleNamespace(network=read, backend=REFERENCE)
         step = TrainingStep(model, optimizer, Data(), None, clip)
         step(torch.tensor([2, 4]), torch.tensor([0, 0]))
         return float(network.weight.grad)
 
     assert gradient(None) == gradient(5.0) == -3.0
     assert gradient(0.5) == pytest.approx(-0.5, rel=1e-4)
+
+
+def test_both_heads_are_trained_told_and_resumed(folder: Path, tmp_path: Path) -> None:
+    """Also where a batch has no action of some schema, whose weights have no gradient and no moments then."""
+    heads = {"heads": "both", "batch": 1, "validate_every": 1, "seed": 2}
+    whole = run_tiny(folder, tmp_path / "whole", steps=6, **heads)
+    run_tiny(folder, tmp_path / "run", steps=1, **heads)
+    moments, _ = checkpoint.read(tmp_path / "run" / "seed-2" / "last.safetensors", "training")
+    weights = [name for name in moments if name.startswith("network.")]
+    assert len([name for name in moments if name.endswith("exp_avg")]) < len(weights), "the test needs an absent schema"
+    resume(tmp_path / "run", steps=6)
+    assert outcome(tmp_path / "run", 2) == outcome(tmp_path / "whole", 2)
+    lines = RunFolder(tmp_path / "run").seed(2).metrics()
+    assert all(0 <= line["optimal"] <= 1 and line["validation"] >= line["error"] > 0 for line in lines)
+    model = whole.load()
+    assert model.config.heads == "both" and model.schemas == (("drop", 3), ("move", 2), ("pick", 3))

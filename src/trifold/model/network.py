@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from trifold.model.config import ModelConfig
-from trifold.nn import REFERENCE, ActionScores, Backend, Readout, Scored, find_queries, sum_readout
+from trifold.nn import REFERENCE, ActionScores, Backend, Readout, Scored, find_queries, pool_readout
 from trifold.structures import DisjointUnion, Relation, Structures
 
 
@@ -47,6 +47,7 @@ class HeadedNetwork(nn.Module):
     def read(self, union: DisjointUnion, backend: Backend) -> tuple[Tensor | None, Scored | None]:
         """V of each structure of a union, and the scores of its queries: what the network has heads for."""
         embeddings = backend.embed(self.embed, union)
-        sums = sum_readout(embeddings, union)
-        values = None if self.readout is None else self.readout.of_sums(sums)
-        return values, None if self.scores is None else self.scores(embeddings, sums, find_queries(union))
+        values = None if self.readout is None else self.readout(embeddings, union)
+        if self.scores is None:
+            return values, None
+        return values, self.scores(embeddings, pool_readout(embeddings, union), find_queries(union))

@@ -10,7 +10,7 @@ from trifold.nn.layout import Batcher, Capacity, Layout
 from trifold.nn.mish import mish
 from trifold.nn.mlp import MLP
 from trifold.nn.network import Network
-from trifold.nn.readout import Readout, sum_readout
+from trifold.nn.readout import Readout, pool_readout, sum_readout
 from trifold.nn.rgnn import RGNN
 from trifold.nn.scores import ActionScores, Found, Scored, action_loss, best_are_optimal, find_queries
 
@@ -40,6 +40,7 @@ __all__ = [
     "choose_backend",
     "find_queries",
     "mish",
+    "pool_readout",
     "smooth_max",
     "sum_readout",
 ]

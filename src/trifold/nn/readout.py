@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from trifold.nn.aggregate import smooth_max
 from trifold.nn.mlp import MLP
 from trifold.structures import DisjointUnion
 
@@ -26,6 +27,12 @@ class Readout(nn.Module):
         """V of each structure, of whose embeddings the sums are given. Shapes: (structures, dim) → (structures,)."""
         values: Tensor = self.mlp(sums).squeeze(1)
         return values
+
+
+def pool_readout(embeddings: Tensor, union: DisjointUnion) -> Tensor:
+    """smax f_L(o) over the elements of each structure that are read out. Shapes: → (structures, dim)."""
+    elements, owners = union.readout()
+    return smooth_max(embeddings[elements], owners, len(union.structures))
 
 
 def sum_readout(embeddings: Tensor, union: DisjointUnion) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from trifold.model import HeadedNetwork
-from trifold.nn import RGNN, Batcher, Capacity, Found, FusedRGNN, Layout, Scored
+from trifold.nn import RGNN, Batcher, Capacity, Found, FusedRGNN, Layout, Scored, smooth_max
 from trifold.structures import READOUT, Relation, Structures
 from trifold.training.loss import joint_loss
 
@@ -146,8 +146,10 @@ class CapturedStep:
         batch, network = len(self.chosen), self.network
         sums = f.new_zeros((batch + 1, f.shape[1])).index_add(0, owners, f[elements.view(-1)])  # the last is unused
         values = None if network.readout is None else network.readout.of_sums(sums[:batch])
+        if network.scores is None:
+            return values, None
         queries = {query.name: self.found[query.name] for query in self.queries}
-        return values, None if network.scores is None else network.scores(f, sums, queries)
+        return values, network.scores(f, smooth_max(f[elements.view(-1)], owners, batch + 1), queries)
 
     def _optimize(self, optimizer: Any) -> None:
         """Clip the gradient and let Adam step, but not where the gradient is not finite."""

@@ -216,20 +216,22 @@ class SeedFolder:
             (self.path / "metrics.jsonl").unlink(missing_ok=True)
             return TrainingState()
         shapes = {f"network.{name}": tuple(weight.shape) for name, weight in model.network.state_dict().items()}
-        for number, weight in enumerate(model.network.parameters()):
-            moments = dict.fromkeys(("exp_avg", "exp_avg_sq"), tuple(weight.shape))
-            shapes |= {f"optimizer.{number}.{name}": shape for name, shape in {"step": (), **moments}.items()}
         with open_checkpoint(self.last, kind="training") as file:
             state = TrainingState.from_json(file.header["state"])
+            for number, weight in enumerate(model.network.parameters()):
+                moments = dict.fromkeys(("exp_avg", "exp_avg_sq"), tuple(weight.shape))
+                entries = {f"optimizer.{number}.{name}": shape for name, shape in {"step": (), **moments}.items()}
+                if entries.keys() & file.entries.keys():  # no batch so far may have had what the weight is for
+                    shapes |= entries
             tensors = read_tensors(file, shapes)
         network = {name[8:]: tensor for name, tensor in tensors.items() if name.startswith("network.")}
         model.network.load_state_dict(network)
-        entries: dict[int, dict[str, torch.Tensor]] = {}
+        found: dict[int, dict[str, torch.Tensor]] = {}
         for name, tensor in tensors.items():
             if name.startswith("optimizer."):
                 _, index, key = name.split(".")
-                entries.setdefault(int(index), {})[key] = tensor.clone()  # which the optimizer keeps
-        optimizer.load_state_dict({"state": entries, "param_groups": optimizer.state_dict()["param_groups"]})
+                found.setdefault(int(index), {})[key] = tensor.clone()  # which the optimizer keeps
+        optimizer.load_state_dict({"state": found, "param_groups": optimizer.state_dict()["param_groups"]})
         if state.best is not None:
             self._check_best(model)
         kept = "".join(json.dumps(line) + "\n" for line in self.metrics() if line["step"] <= state.step)
