@@ -13,14 +13,14 @@ from trifold.bench.floors import Floor, floor_of_bytes, floor_of_work
 from trifold.bench.machine import Machine
 from trifold.bench.recording import record_work
 from trifold.bench.report import Measurement, duration
-from trifold.bench.scatter import scattered_values
+from trifold.bench.scatter import scattered_values, sends_messages
 from trifold.bench.stages import Bench
 from trifold.bench.timing import Timing, timed
 from trifold.bench.work import Work, count_work
 from trifold.encoders import encode_chunks
 from trifold.errors import TrifoldError
 from trifold.model import HeadedNetwork, Model
-from trifold.nn import PRECISIONS, RGNN
+from trifold.nn import PRECISIONS
 from trifold.pddl import Problem
 from trifold.structures import Structures, concatenate
 
@@ -109,7 +109,7 @@ def _time_scatter(
     bench: Bench, network: HeadedNetwork, chunks: Sequence[Structures], expected: Tensor
 ) -> Timing | None:
     """The timing of an R-GNN by unsorted scatters, after a look at its values; of other networks None."""
-    if not isinstance(network.embed, RGNN):
+    if not sends_messages(network):
         return None
 
     @torch.no_grad()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 from torch import Tensor
 
@@ -10,14 +12,19 @@ from trifold.nn import MLP, RGNN, mish, smooth_max
 from trifold.structures import Structures
 
 
+def sends_messages(network: HeadedNetwork) -> bool:
+    """Whether there is something to scatter."""
+    return isinstance(network.embed, RGNN)
+
+
 def scattered_values(network: HeadedNetwork, structures: Structures) -> Tensor:
     """V of encoded structures by Algorithm 1, line by line: rows in the order of the atoms, scattered to receivers.
 
     Shapes: encoded structures → (structures,).
     """
-    embed, union = network.embed, structures.disjoint_union()
-    if not isinstance(embed, RGNN):
+    if not sends_messages(network):
         raise ValueError("an Edge Transformer sends no messages: there is nothing to scatter")
+    embed, union = cast(RGNN, network.embed), structures.disjoint_union()
     senders = [(mlp, union.atoms(name)) for mlp, (name, _) in zip(embed.messages, embed.relations, strict=True)]
     receivers = torch.cat([union.arguments.new_empty(0), *(atoms.reshape(-1) for _, atoms in senders if len(atoms))])
     f = embed.initial(union)
