@@ -97,11 +97,11 @@ def time_look(bench: Bench, model: Model, problem: Problem) -> list[Measurement]
     return [
         network_row(f"q of {len(actions)} actions", bench.time(lambda: model.look(state, actions))),
         row(
-            "  of it encoding",
+            "  of it encoding the state",
             bench.time(lambda: model.ask(state, actions)),
             floor=floor_of_bytes(encoded.nbytes, machine),
         ),
-        network_row("  of it network", bench.time(lambda: model.read(encoded))),
+        network_row("  of it network, the state", bench.time(lambda: model.read(encoded))),
     ]
 
 

@@ -15,7 +15,7 @@ from trifold.bench.files import find_files
 from trifold.bench.lama import choose_planner, time_first_plan
 from trifold.bench.machine import Machine
 from trifold.bench.policy_step import time_look, time_policy_step
-from trifold.bench.report import Report
+from trifold.bench.report import Measurement, Report
 from trifold.bench.stages import Bench, time_batching, time_encoding, time_labelling, time_training
 from trifold.bench.timing import conditions, use_threads
 from trifold.data import Dataset, LabelLimits, dead_end_target, label
@@ -24,7 +24,7 @@ from trifold.errors import TrifoldError
 from trifold.files import temporary_folder
 from trifold.model import Model, ModelConfig, choose_device
 from trifold.outcomes import Outcome
-from trifold.pddl import Domain, StateSpace, load_domain, load_problem
+from trifold.pddl import Problem, StateSpace, load_domain, load_problem
 from trifold.processes import Limits, run_isolated
 from trifold.structures import Structures, concatenate, query_relations
 
@@ -85,9 +85,7 @@ def run_bench(
             say(f"batches and training steps of {batch} states")
             rows += [time_batching(bench, data, batch, seed), *time_training(bench, model, data, batch, seed)]
         say(f"policy step of {files.large.name}")
-        large = load_problem(domain, files.large)
-        policy_rows, policy_sizes = time_policy_step(bench, model, large)
-        policy_rows += time_look(bench, _with_actions(model, domain, seed), large)
+        policy_rows, policy_sizes = _time_policies(bench, model, load_problem(domain, files.large), seed)
         say("LAMA's first plan")
         rows += [*policy_rows, time_first_plan(planner, files.domain, files.large, timeout)]
         settings = {"domain": place, "model": config.label} | config.to_json() | {"batches": list(batches)}
@@ -106,11 +104,13 @@ def _encode(encoder: Encoder, plain: Structures, targets: Tensor) -> Dataset:
     return Dataset(encoded, None, targets, torch.ones_like(targets, dtype=torch.int64), counts)
 
 
-def _with_actions(model: Model, domain: Domain, seed: int) -> Model:
-    """A fresh model of the same architecture with both heads, and parameters for all schemas."""
-    config = replace(model.config, heads="both")
+def _time_policies(bench: Bench, model: Model, problem: Problem, seed: int) -> tuple[list[Measurement], dict[str, Any]]:
+    """The rows of a step by values and of one by scores, by a fresh model with both heads; and the former's sizes."""
+    rows, sizes = time_policy_step(bench, model, problem)
+    domain, config = problem.domain, replace(model.config, heads="both")
     atoms = model.training_atoms | {query.name: 1 for query in query_relations(domain.schemas)}
-    return Model.fresh(config, model.signature, domain.text, atoms, seed, domain.schemas).to(model.device)
+    both = Model.fresh(config, model.signature, domain.text, atoms, seed, domain.schemas).to(model.device)
+    return [*rows, *time_look(bench, both, problem)], sizes
 
 
 def _mean_sizes(plain: Structures, data: Dataset) -> dict[str, float]:
