@@ -310,6 +310,12 @@ def test_each_optimal_action_must_come_before_all_others() -> None:
     assert action_loss(one, 1).item() == pytest.approx(10 / 2 + 20, rel=1e-4)
 
 
+def test_a_score_that_is_not_a_number_makes_the_loss_none() -> None:
+    """Otherwise a training that has diverged would have the least loss of all."""
+    for rows in ([(math.nan, 0, True)], [(math.nan, 0, False), (1.0, 0, True)]):
+        assert action_loss(as_scored(rows), 1).isnan()
+
+
 def test_without_an_optimal_action_or_any_action_the_loss_is_zero_and_so_is_its_gradient() -> None:
     for rows in ([], [(3.0, 0, False), (math.pi, 1, False)], [(1e4, 1, False)], [(1.0, 2, True)]):
         scored = as_scored(rows)

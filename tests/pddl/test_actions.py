@@ -15,6 +15,7 @@ from fuzz.strategies import domains
 from trifold.domains import DOMAINS, domain_text, split_sizes
 from trifold.errors import TrifoldError
 from trifold.pddl import Executor, StateSpace, expand, expand_with_pymimir
+from trifold.pddl.expansion import expand_to_file
 from trifold.pddl.sampling import sample_states
 
 # Nullary actions, a constant as an argument, six arguments, two names for one change, a disjunctive and an existential
@@ -150,6 +151,18 @@ def test_a_sample_keeps_the_actions_of_what_it_lists(tmp_path: Path) -> None:
     again = StateSpace.load(tmp_path / "space")
     assert again.queries().arguments.equal(sample.queries().arguments)
     assert (texts(again), again.successors.tolist()) == (texts(sample), sample.successors.tolist())
+
+
+@pytest.mark.parametrize(("text", "detour"), [(DOMAIN, None), (DOMAIN, 1), (CONDITIONAL, None)])
+def test_a_child_lists_the_actions_of_what_it_keeps(text: str, detour: int | None, tmp_path: Path) -> None:
+    """As if all were listed and some of them kept."""
+    job = {"domain": (text, "domain"), "problem": (PROBLEM, "problem"), "max_states": 1000, "path": tmp_path / "space"}
+    expand_to_file(job | {"keep": 8, "detour": detour}, lambda event: None)
+    found, wanted = StateSpace.load(tmp_path / "space"), sample_states(expand(text, PROBLEM, 1000), 8, detour)
+    assert found.listed == wanted.listed < len(found)
+    for name in ("offsets", "indices", "distances", "targets", "action_offsets", "successors"):
+        assert np.array_equal(getattr(found, name), getattr(wanted, name)), name
+    assert [texts(found)[i] for i in found.applicable] == [texts(wanted)[i] for i in wanted.applicable]
 
 
 @pytest.mark.parametrize(

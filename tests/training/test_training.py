@@ -23,7 +23,7 @@ from torch import Tensor
 from trifold.data import Dataset, Labelled, label
 from trifold.domains import write_problems
 from trifold.errors import TrifoldError
-from trifold.model import Model, checkpoint
+from trifold.model import HEADS, Model, checkpoint
 from trifold.nn import REFERENCE
 from trifold.training import TrainingResult, Watcher, loop, prepare, resume, together, train
 from trifold.training.loop import Progress
@@ -191,9 +191,28 @@ def test_an_end_that_is_passed_already_is_an_end(folder: Path, tmp_path: Path, m
     assert train(folder, tmp_path / "slow", "small", **settings, watcher=Slow()).validation_loss > 0
 
 
-def test_a_training_that_diverges_says_so(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("heads", HEADS)
+def test_a_training_that_diverges_says_so(folder: Path, tmp_path: Path, heads: str) -> None:
     with pytest.raises(TrifoldError, match=r"training diverged.* at step \d+(.|\n)*learning rate below 1e\+18"):
-        run_tiny(folder, tmp_path / "run", learning_rate=1e18)
+        run_tiny(folder, tmp_path / "run", learning_rate=1e18, heads=heads)
+
+
+def test_scores_alone_are_trained_also_on_batches_without_an_action(tmp_path: Path) -> None:
+    """A goal that nothing leads away from has none, and a batch may be such a state alone."""
+    domain = """(define (domain d) (:predicates (at ?x) (way ?x ?y)) (:action go :parameters (?x ?y)
+        :precondition (and (at ?x) (way ?x ?y)) :effect (and (at ?y) (not (at ?x)))))"""
+    (tmp_path / "pddl").mkdir()
+    (tmp_path / "pddl" / "domain.pddl").write_text(domain)
+    for end in ("b", "c"):
+        (tmp_path / "pddl" / f"{end}.pddl").write_text(
+            f"(define (problem {end}) (:domain d) (:objects a b c) (:init (at a) (way a b) (way b {end}) (way a c))"
+            f" (:goal (at {end})))"
+        )
+    result = run_tiny(tmp_path / "pddl", tmp_path / "run", heads="actions", batch=1, steps=20)
+    run_tiny(tmp_path / "pddl", tmp_path / "broken", heads="actions", batch=1, steps=10)
+    resume(tmp_path / "broken", steps=20)
+    assert outcome(tmp_path / "broken") == outcome(tmp_path / "run")
+    assert result.load().config.heads == "actions"
 
 
 @pytest.mark.parametrize("save_seconds", [-1.0, 60.0])

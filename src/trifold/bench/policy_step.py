@@ -89,7 +89,7 @@ def time_look(bench: Bench, model: Model, problem: Problem) -> list[Measurement]
     """The rows of a step by scores of actions, whole and in parts: V of one state, and q of all its actions."""
     machine, state = bench.machine, problem.initial_state
     actions = [action for action, _ in problem.successors(state)]
-    encoded = model.ask(state, actions)
+    encoded, _ = model.ask(state, actions)
     work = count_work(model.network.eval(), encoded)
     precision = PRECISIONS["split"] if model.backend.captured else "ieee"
     row = partial(Measurement, "policy step", states=1)

@@ -107,13 +107,13 @@ def _count_rgnn(
 
 
 def _count_scores(head: ActionScores, structures: Structures, products: Counter[tuple[int, int]]) -> int:
-    """To how many numbers the head of actions applies Mish; the part of the sum is done once for each structure."""
+    """To how many numbers the head of actions applies Mish; what is pooled is read once for each structure."""
     dim, hidden = head.dim, 0
     for query in head.queries:
         for name in (query.name, query.name.replace(APPLICABLE, OPTIMAL)):
             count = len(structures.atoms(name))
             products[query.reads * dim, 2 * dim] += count
-            products[dim, 2 * dim] += len(structures) if count else 0
+            products[dim, 2 * dim] += len(structures)
             products[2 * dim, 1] += count
             hidden += 2 * dim * count
     return hidden

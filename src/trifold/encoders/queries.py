@@ -72,7 +72,9 @@ class Queried:
         if self.over_pairs:
             owners = torch.arange(len(structures), device=structures.device)
             asking = [torch.repeat_interleave(owners, count) for count in counts]
-            rows, sizes = _find_pairs(encoded, structures.element_counts, rows, asking)
+            reads = [row if query.reads else row[:, :0] for query, row in zip(queries, rows, strict=True)]
+            found, sizes = _find_pairs(encoded, structures.element_counts, reads, asking)
+            rows = [pairs if query.reads else 0 * row for query, pairs, row in zip(queries, found, rows, strict=True)]
         dtype = narrowest_dtype(int(sizes.max()) if len(sizes) else 0)
         return Structures(
             self.signature(structures.signature),

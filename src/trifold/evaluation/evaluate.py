@@ -48,8 +48,8 @@ def evaluate(
 
     `model` is a file or the name of a shipped model, and `domain` None the domain that the model carries. `policy` is
     one of `trifold.planning.POLICIES`, or "module:function" of one's own: child processes import it. If it is not
-    given, it is the best that the model has, "actions" or "values". `timeout`
-    and `memory_gib` bound each attempt, parsing included; `workers` child processes run attempts and share the cores.
+    given, it is the best that the model has, "actions" or "values". `timeout` and `memory_gib` bound each attempt,
+    parsing included; `workers` child processes run attempts and share the cores.
     """
     file, folder = find_model(model), _plan_folder(plans, problems)
     policy = policy or best_policy(file)

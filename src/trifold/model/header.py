@@ -58,6 +58,8 @@ class ModelHeader:
             raise Damaged("its header has no schemas of actions")
         if len({name for name, _ in schemas}) != len(schemas) or len(schemas) > MAX_RELATIONS:
             raise Damaged("its header has a schema twice, or too many")
+        if schemas != sorted(schemas):
+            raise Damaged("the schemas of its header are not sorted")
         named = tuple((name, arity) for name, arity in schemas)
         return cls(config, signature, domain, atoms, provenance or {}, named)
 

@@ -1,4 +1,4 @@
-"""A trained value function together with all that is needed to use it on any problem of its domain."""
+"""A trained model together with all that is needed to use it on any problem of its domain."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from trifold.structures import (
 )
 
 if TYPE_CHECKING:
-    from trifold.pddl import Domain, Problem, State
+    from trifold.pddl import ActionTable, Domain, Integers, Problem, State
 
 
 class BeyondBackend(UserWarning):
@@ -42,7 +42,7 @@ class BeyondBackend(UserWarning):
 
 
 class UntrainedRelation(UserWarning):
-    """A state has atoms of a relation that no training state had: the model cannot see them."""
+    """A state has atoms of a relation, or actions of a schema, that no training state had."""
 
 
 @dataclass
@@ -77,6 +77,7 @@ class Model:
 
     def __post_init__(self) -> None:
         self.encoder: Encoder = self.config.build_encoder()
+        self.queried = Queried(self.encoder)
         self.backend: Backend = choose_backend(self.network.embed, self.device)
         self.beyond = 0
         self._warned: set[str] = set()
@@ -163,21 +164,35 @@ class Model:
         """
         if not self.config.has_actions:
             raise TrifoldError("this model has values, and scores no actions", remedy="use --policy values")
-        values, scored = self.read(self.ask(state, actions))
+        encoded, order = self.ask(state, actions)
+        values, scored = self.read(encoded)
         assert scored is not None
-        order = np.argsort(state.problem.action_table(actions).schema, kind="stable")  # queries come schema by schema
         scores = np.empty(len(order))
         scores[order] = scored.scores.cpu().numpy()
         return math.nan if values is None else float(values), scores.tolist()
 
-    def ask(self, state: State, actions: Sequence[str]) -> Structures:
-        """The encoded structure of a state, with queries of its actions: schema by schema, otherwise in their order."""
+    def ask(self, state: State, actions: Sequence[str]) -> tuple[Structures, Integers]:
+        """The encoded structure of a state with queries of its actions, and which action each query is of.
+
+        Queries come schema by schema, and within a schema in the order of the actions.
+        """
         self.check_domain(state.problem.domain)
         structures = state.problem.structures([state])
         self._check_structures(structures)
         table = state.problem.action_table(actions)
         queried = table.add_queries(structures, np.array([len(table)]), np.arange(len(table)))
-        return Queried(self.encoder)(queried.to(self.device))
+        self._warn_unknown(table)
+        return self.queried(queried.to(self.device)), np.argsort(table.schema, kind="stable")
+
+    def _warn_unknown(self, table: ActionTable) -> None:
+        """Warn of schemas whose actions the model cannot score."""
+        for index in np.unique(table.schema).tolist():
+            name = table.schemas[index][0]
+            known = self.network.scores is None or self.network.scores.knows(name)
+            if not known and f"({name})" not in self._warned:
+                self._warned.add(f"({name})")
+                message = f"no training state had an action {name}: it is taken where nothing else is left"
+                warnings.warn(message, UntrainedRelation, stacklevel=4)
 
     def _check_structures(self, structures: Structures) -> None:
         """Raise if structures are of another domain, and warn of atoms that the model cannot see."""
@@ -269,7 +284,7 @@ def trained_relations(
     if READOUT not in encoded:
         raise TrifoldError(
             f"the encoder {config.encoder} makes no {READOUT}, so nothing can be read out",
-            remedy="let it make this relation of the elements that are summed: see docs/architecture.md",
+            remedy="let it make this relation of the elements that are read out: see docs/architecture.md",
         )
     return [relation for relation in encoded if relation.name != READOUT and relation.name in met]
 

@@ -26,7 +26,7 @@ class HeadedNetwork(nn.Module):
         self.embed = config.build_network([relation for relation in relations if not relation.is_query])
         self.readout = Readout(config.dim) if config.has_values else None
         queries = [relation for relation in relations if relation.is_query]
-        self.scores = ActionScores(queries, config.dim) if config.has_actions else None
+        self.scores = ActionScores(queries, config.dim, config.sharpness) if config.has_actions else None
 
     @classmethod
     def seeded(cls, relations: Sequence[Relation], config: ModelConfig, seed: int) -> HeadedNetwork:
@@ -50,4 +50,6 @@ class HeadedNetwork(nn.Module):
         values = None if self.readout is None else self.readout(embeddings, union)
         if self.scores is None:
             return values, None
-        return values, self.scores(embeddings, pool_readout(embeddings, union), find_queries(union))
+        return values, self.scores(
+            embeddings, pool_readout(embeddings, union, self.scores.sharpness), find_queries(union)
+        )

@@ -10,7 +10,7 @@ from trifold.nn.layout import Batcher, Capacity, Layout
 from trifold.nn.mish import mish
 from trifold.nn.mlp import MLP
 from trifold.nn.network import Network
-from trifold.nn.readout import Readout, pool_readout, sum_readout
+from trifold.nn.readout import Readout, pool_readout
 from trifold.nn.rgnn import RGNN
 from trifold.nn.scores import ActionScores, Found, Scored, action_loss, best_are_optimal, find_queries
 
@@ -42,5 +42,4 @@ __all__ = [
     "mish",
     "pool_readout",
     "smooth_max",
-    "sum_readout",
 ]

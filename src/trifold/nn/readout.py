@@ -1,10 +1,10 @@
-"""From embeddings to one value per structure."""
+"""From embeddings to what heads read of a structure, and to V."""
 
 from __future__ import annotations
 
 from torch import Tensor, nn
 
-from trifold.nn.aggregate import smooth_max
+from trifold.nn.aggregate import SHARPNESS, smooth_max
 from trifold.nn.mlp import MLP
 from trifold.structures import DisjointUnion
 
@@ -29,10 +29,10 @@ class Readout(nn.Module):
         return values
 
 
-def pool_readout(embeddings: Tensor, union: DisjointUnion) -> Tensor:
+def pool_readout(embeddings: Tensor, union: DisjointUnion, sharpness: float = SHARPNESS) -> Tensor:
     """smax f_L(o) over the elements of each structure that are read out. Shapes: → (structures, dim)."""
     elements, owners = union.readout()
-    return smooth_max(embeddings[elements], owners, len(union.structures))
+    return smooth_max(embeddings[elements], owners, len(union.structures), sharpness)
 
 
 def sum_readout(embeddings: Tensor, union: DisjointUnion) -> Tensor:

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from trifold.nn.aggregate import SHARPNESS
 from trifold.nn.mish import mish
 from trifold.nn.mlp import MLP
-from trifold.structures import APPLICABLE, OPTIMAL, DisjointUnion, Relation
+from trifold.structures import APPLICABLE, NULLARY, OPTIMAL, DisjointUnion, Relation
 
 Found = Mapping[str, tuple[Tensor, Tensor]]
 """By relation, the elements of its atoms (atoms, arity), and the structure of each atom (atoms,)."""
@@ -37,13 +38,17 @@ class ActionScores(nn.Module):
     Shapes: embeddings (elements, dim), pooled (structures, dim) → (actions,), relation by relation.
     """
 
-    def __init__(self, queries: Sequence[Relation], dim: int) -> None:
+    def __init__(self, queries: Sequence[Relation], dim: int, sharpness: float = SHARPNESS) -> None:
         """Take the encoded queries of the schemas that are to have parameters; what is optimal is scored alike."""
         super().__init__()
-        self.dim = dim
+        self.dim, self.sharpness = dim, sharpness
         self.queries = tuple(query for query in queries if query.name.endswith(APPLICABLE))
         self.mlps = nn.ModuleList(MLP((query.reads + 1) * dim, 1, 2 * dim) for query in self.queries)
         self.schemas = {query.name.removesuffix(APPLICABLE): index for index, query in enumerate(self.queries)}
+
+    def knows(self, schema: str) -> bool:
+        """Whether actions of this schema have parameters."""
+        return schema in self.schemas or schema + NULLARY in self.schemas
 
     def forward(self, embeddings: Tensor, pooled: Tensor, found: Found) -> Scored:
         """The scores of all queries that were found."""
@@ -57,7 +62,7 @@ class ActionScores(nn.Module):
         return Scored(torch.cat(scores), torch.cat(owners), torch.cat(optimal))
 
     def _score(self, schema: str, embeddings: Tensor, pooled: Tensor, elements: Tensor, owners: Tensor) -> Tensor:
-        if schema not in self.schemas or not len(elements):
+        if schema not in self.schemas:
             return embeddings.new_full((len(elements),), -torch.inf)
         index = self.schemas[schema]
         mlp, reads = self.mlps[index], self.queries[index].reads
@@ -93,7 +98,7 @@ def action_loss(scored: Scored, structures: int) -> Tensor:
     Structures without an optimal action count nowhere, for they are goals or dead ends, nor do actions of schemas
     without parameters, which score −∞, and actions of a structure beyond the last. 0 if there is nothing to learn.
     """
-    counts = scored.scores.isfinite()
+    counts = scored.scores != -torch.inf  # NaN counts: a training must see it
     errors = functional.softplus(torch.where(scored.optimal, -scored.scores, scored.scores).masked_fill(~counts, 0.0))
     means, some = [], []
     for kind in (counts & scored.optimal, counts & ~scored.optimal):

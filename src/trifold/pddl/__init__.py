@@ -1,5 +1,6 @@
 """PDDL problems, their states as structures, state spaces with optimal distances: the only importer of pymimir."""
 
+from trifold.pddl.actions import ActionTable
 from trifold.pddl.atoms import AtomTable, Integers
 from trifold.pddl.description import Literal
 from trifold.pddl.executor import Executor
@@ -13,6 +14,7 @@ __all__ = [
     "ARRAYS",
     "DOMAIN",
     "VERSION",
+    "ActionTable",
     "AtomTable",
     "Domain",
     "Executor",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,11 +19,8 @@ from trifold.pddl.actions import ActionTable, GroundName, parse_action
 from trifold.pddl.atoms import AtomTable, Integers
 from trifold.pddl.grounding import Grounding, GroundingError, ground
 from trifold.pddl.problem import Problem, load_domain, load_problem
-from trifold.pddl.sampling import choose_states, keep_states
+from trifold.pddl.sampling import ListActions, sample_states
 from trifold.pddl.state_space import StateSpace
-
-ListActions = Callable[[StateSpace, Integers], StateSpace]
-"""(space, some of its states, ascending) → the space with the applicable actions of these."""
 
 CHUNK = 50_000
 """How many states are unpacked at a time."""
@@ -177,18 +175,21 @@ def _apply_actions(
     """All actions of some vertices by pymimir: their names, sorted, and as ``packed.Found.actions`` has them."""
     from pymimir.advanced import datasets
 
-    handles = map(datasets.get_state, vertices)
-    vertex_of = {handle.get_index(): index for index, handle in enumerate(handles)}
-    rows = [
-        (row, parse_action(text), vertex_of[successor.handle.get_index()])
-        for row, vertex in enumerate(chosen.tolist())
-        for text, successor in problem.successors(problem.state_of(datasets.get_state(vertices[vertex])))
-    ]
-    names = problem.sort_actions({name for _, name, _ in rows})
-    index = {name: number for number, name in enumerate(names)}
-    table = sorted((row, index[name], target) for row, name, target in rows)
-    source, actions, targets = np.array(table, np.int64).reshape(-1, 3).T
-    return names, np.bincount(source, minlength=len(chosen)), actions, targets
+    indices = np.fromiter((datasets.get_state(vertex).get_index() for vertex in vertices), np.int64, len(vertices))
+    vertex_of = np.empty(indices.max() + 1, np.int64)
+    vertex_of[indices] = np.arange(len(vertices))
+    number: dict[str, int] = {}
+    rows = array("q")  # three numbers for each action of each state: there may be millions
+    for row, vertex in enumerate(chosen.tolist()):
+        for text, successor in problem.successors(problem.state_of(datasets.get_state(vertices[vertex]))):
+            rows.extend((row, number.setdefault(text, len(number)), successor.handle.get_index()))
+    met = [parse_action(text) for text in number]
+    names = problem.sort_actions(met)
+    place = {name: index for index, name in enumerate(names)}
+    rank = np.array([place[name] for name in met], np.int64)
+    source, action, target = np.array(rows, np.int64).reshape(-1, 3).T
+    order = np.lexsort((rank[action], source))
+    return names, np.bincount(source, minlength=len(chosen)), rank[action][order], vertex_of[target][order]
 
 
 def _no_actions(problem: Problem, states: int) -> dict[str, Any]:
@@ -239,9 +240,7 @@ def expand_to_file(job: dict[str, Any], report: Callable[[dict[str, Any]], None]
             dead_ends = int((space.distances < 0).sum())
             kept = space
             if solvable:
-                chosen = choose_states(space, job["keep"], job["detour"])
-                kept = list_actions(space, np.arange(len(space)) if chosen is None else chosen)
-                kept = kept if chosen is None else keep_states(kept, chosen)
+                kept = sample_states(space, job["keep"], job["detour"], list_actions=list_actions)
                 kept.save(job["path"])
     except StateLimitError as error:
         return {"outcome": Outcome.STATE_LIMIT, "message": error.message}

@@ -62,7 +62,6 @@ class _Action(NamedTuple):
     """An action over atoms that have no numbers yet."""
 
     name: GroundName
-
     positive: tuple[Fact, ...]
     negative: tuple[Fact, ...]
     added: tuple[Fact, ...]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trifold.pddl.atoms import Integers
-from trifold.pddl.grounding import GroundAction, Grounding
+from trifold.pddl.grounding import MAX_ACTIONS, GroundAction, Grounding
 
 Words = NDArray[np.uint64]
 WORD = np.dtype("<u8")  # little-endian, so that bit i of a state is bit i of its bytes
@@ -21,8 +21,8 @@ BLOCK_BYTES = 1 << 22
 UNPACKED = 1 << 16
 """How many states are unpacked at a time."""
 
-NAME_BITS, TARGET_BITS = 14, 31
-"""Of a name among those of at most 5,000 actions, and of a state. What is left is for states of a block."""
+NAME_BITS, TARGET_BITS = MAX_ACTIONS.bit_length(), 31
+"""Of a name, of which there are no more than actions, and of a state. What is left is for states of a block."""
 
 EMPTY = np.iinfo(np.int32).max
 """The mark of a slot without a state."""
@@ -139,6 +139,7 @@ class Successors:
 class Found:
     """All reachable states of a grounded problem.
 
+    successors       its actions as arrays
     states           the states, the initial one first
     counts, targets  (states,), (transitions,): the successors of each state, ascending and distinct
     """

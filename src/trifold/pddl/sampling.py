@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -9,8 +10,17 @@ import numpy as np
 from trifold.pddl.atoms import Integers
 from trifold.pddl.state_space import StateSpace
 
+ListActions = Callable[[StateSpace, Integers], StateSpace]
+"""(space, some of its states, ascending) → the space with the applicable actions of these."""
 
-def sample_states(space: StateSpace, keep: int | None, detour: int | None = None, seed: int = 0) -> StateSpace:
+
+def sample_states(
+    space: StateSpace,
+    keep: int | None,
+    detour: int | None = None,
+    seed: int = 0,
+    list_actions: ListActions = lambda space, chosen: space,
+) -> StateSpace:
     """Keep ``keep`` states, as evenly over V* as they come, and the successors of each; fewer states are all kept.
 
     With a detour, only of the states on ways from the initial state to a goal that are longer than the shortest by at
@@ -20,13 +30,17 @@ def sample_states(space: StateSpace, keep: int | None, detour: int | None = None
     Values with fewer states than their share are kept whole, dead ends count as one value, and the initial state is
     always kept. The sampled states come first, in their old order; the states that are there only as successors of
     others come after them, without transitions of their own: ``listed`` of the result says where they begin.
+
+    A space that has no actions yet gets those of the sampled states by ``list_actions``: all would be too many.
     """
-    chosen = choose_states(space, keep, detour, seed)
-    return space if chosen is None else keep_states(space, chosen)
+    chosen = _choose(space, keep, detour, seed)
+    if chosen is None:
+        return list_actions(space, np.arange(len(space)))
+    return _keep(list_actions(space, chosen), chosen)
 
 
-def choose_states(space: StateSpace, keep: int | None, detour: int | None = None, seed: int = 0) -> Integers | None:
-    """The states that ``sample_states`` samples, ascending; None if it keeps all."""
+def _choose(space: StateSpace, keep: int | None, detour: int | None, seed: int) -> Integers | None:
+    """The states to sample, ascending; None if all are kept."""
     near = np.arange(len(space)) if detour is None else _near_plans(space, detour)
     keep = len(near) if keep is None else keep
     if len(space) <= min(keep, len(near)):
@@ -39,7 +53,7 @@ def choose_states(space: StateSpace, keep: int | None, detour: int | None = None
     return sampled
 
 
-def keep_states(space: StateSpace, sampled: Integers) -> StateSpace:
+def _keep(space: StateSpace, sampled: Integers) -> StateSpace:
     """The sampled states and their successors alone."""
     successors = space.targets[_rows(space.transition_offsets, sampled)]
     states = np.concatenate([sampled, np.setdiff1d(successors, sampled)])

@@ -40,7 +40,7 @@ class StateSpace:
     transition_offsets, targets
                         (states + 1,), (transitions,): the successors of each state, ascending, each once however many
                         actions lead there. Goal states have successors too.
-    actions             the ground actions that are applicable in some listed state, sorted by schema and objects
+    actions             ground actions, those that are applicable in a listed state among them, by schema and objects
     action_offsets, applicable, successors
                         (states + 1,), (Σ,), (Σ,): the actions of each listed state, ascending, and where each leads
     initial             the initial state

@@ -123,9 +123,9 @@ class Trajectory:
     outcome    solved if the way ends in a goal
     actions    of the way: the plan if solved, and otherwise as far as the policy went. A search returns the way that it
                found, not the order in which it looked at states, and no actions if it found none
-    values     V of the states on the way, the initial one first: one entry more than actions
+    values     V of the states on the way, the initial one first, NaN where it is unknown: one entry more than actions
     steps      that the policy took: states that it moved to, or that a search expanded
-    evaluated  states whose V was asked for, and `seconds` the time it all took: who calls the policy fills them in
+    evaluated  states that were evaluated or looked at, and `seconds` the time that it all took: filled in by who calls
     failure    why a plan was not believed
     """
 
@@ -156,4 +156,5 @@ class Trajectory:
 
 OnStep = Callable[[Step], None]
 Policy = Callable[[Task[Any], Scores[Any], Budget, OnStep], Trajectory]
-"""A policy asks `scores` for V, ends where `budget.end` says so, and tells each step to the last of its arguments."""
+"""A policy asks `scores` for V or for scores of actions, ends where `budget.end` says so, and tells each step to the
+last of its arguments."""

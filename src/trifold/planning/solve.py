@@ -39,6 +39,8 @@ def solve(
     >>> found.outcome.value, len(found.plan)
     ('solved', 5)
     """
+    if isinstance(values, Scores) and looks is not None:
+        raise ValueError("scores have looks of their own: give them there")
     scores = values if isinstance(values, Scores) else Scores(values, looks)
     chosen = policy or ("actions" if scores.looks else "values")
     follow = find_policy(chosen) if isinstance(chosen, str) else chosen

@@ -133,7 +133,7 @@ class Structures:
         return self.arguments[start:end].view(-1, self.signature.relations[r].arity)
 
     def message_rows(self) -> Tensor:
-        """(structures,) how many messages one layer of a network sends in each structure, readout and marks aside."""
+        """(structures,) how many messages a layer sends in each structure: those of relations that send."""
         senders = torch.tensor([int(relation.sends) for relation in self.signature], device=self.device)
         return (self.atom_counts * self.arities * senders.reshape(-1, 1)).sum(0)
 

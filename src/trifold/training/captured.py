@@ -149,7 +149,8 @@ class CapturedStep:
         if network.scores is None:
             return values, None
         queries = {query.name: self.found[query.name] for query in self.queries}
-        return values, network.scores(f, smooth_max(f[elements.view(-1)], owners, batch + 1), queries)
+        pooled = smooth_max(f[elements.view(-1)], owners, batch + 1, network.scores.sharpness)
+        return values, network.scores(f, pooled, queries)
 
     def _optimize(self, optimizer: Any) -> None:
         """Clip the gradient and let Adam step, but not where the gradient is not finite."""

@@ -25,6 +25,9 @@ SAVE_SECONDS = 60.0
 
 SHOW_SECONDS = 0.5
 
+LEAST_LOST = 0.1
+"""A validation loss below this is none of lost weights, however small the least one is: scores have losses near 0."""
+
 LOST = 30.0
 """A validation loss this many times the least one says that the weights are lost: one of 13 times came down by itself.
 """
@@ -141,7 +144,7 @@ def _validate(training: SeedTraining, loss_sum: float) -> None:
     state, folder = training.state, training.folder
     seen = validate(training.model, training.held_out)
     found, loss = seen.loss, loss_sum / max(state.since, 1)
-    is_lost = _recovers(training) and not (loss < math.inf and found <= LOST * (state.best or 0.0))
+    is_lost = _recovers(training) and not (loss < math.inf and found <= max(LOST * (state.best or 0.0), LEAST_LOST))
     if not is_lost:
         _check(training, loss + found)
     if math.isfinite(loss + found):

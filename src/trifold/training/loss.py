@@ -1,4 +1,4 @@
-"""What a training minimises: the error of V, the scores of optimal actions against all, or both."""
+"""What a training minimises: the error of V, the error of the scores of actions, or both."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def batch_loss(network: HeadedNetwork, structures: Structures, targets: Tensor, 
 
 
 def joint_loss(values: Tensor | None, scored: Scored | None, targets: Tensor) -> Tensor:
-    """The mean of |V* − V|, and that of −log Σ_{a ∈ A*(S)} softmax(q)_a, of what there is; the sum of both.
+    """The mean of |V* − V|, and the loss of the scores (``action_loss``), of what there is; the sum of both.
 
     Shapes: values and targets (structures,) → ().
     """

@@ -30,7 +30,7 @@ def plot_curves(folders: Sequence[SeedFolder], title: str, path: Path) -> None:
         least = min(range(len(lines)), key=validation.__getitem__)
         axes.plot(steps[least], validation[least], "o", color=colour)
         axes.annotate(f"{validation[least]:.3f}", (steps[least], validation[least]), (4, 6), textcoords="offset points")
-    axes.set(xlabel="step", ylabel="mean |V* − V|", yscale="log", title=title)
+    axes.set(xlabel="step", ylabel="loss", yscale="log", title=title)
     axes.grid(alpha=0.3, which="both")
     if axes.lines:
         axes.legend()

@@ -97,10 +97,10 @@ def prepare(
     held_out = [item.space for item in parts.validation if item.space is not None]
     encoder, device = config.build_encoder(), content["device"]
     target = dead_end_target(spaces, settings.dead_ends)
-    facts: dict[str, Any] = {"dead_end_target": target, "with_actions": config.has_actions, "device": device}
-    data = Dataset.build(spaces, encoder, **facts, on_progress=watcher.encoding)
+    options: dict[str, Any] = {"dead_end_target": target, "with_actions": config.has_actions, "device": device}
+    data = Dataset.build(spaces, encoder, **options, on_progress=watcher.encoding)
     # Of the validation states a sample is encoded later.
-    validation = Dataset.build(held_out, encoder, **facts, max_gib=0)
+    validation = Dataset.build(held_out, encoder, **options, max_gib=0)
     if settings.merge:
         data = merge_states(data, config)
     summary = describe_data(domain_text, labelled, parts, target, data, validation)

@@ -62,7 +62,7 @@ def refine(
     more. ``tests/oracles_wl.py`` has this definition without hashes: the oracle.
 
     rounds     how many; None is until the fixed point, when a round would split no class of elements of the batch
-    relations  those that send messages; None is all of the signature but READOUT and the marks
+    relations  those that send messages; None is all of the signature but READOUT, marks and queries
     receivers  for some relations, the only positions j that are told of its atoms. Told to position 2 alone, all
                compositions △(⟨o,o'⟩,⟨o',o''⟩,⟨o,o''⟩) make this 2-FWL: what an Edge Transformer sees.
 
