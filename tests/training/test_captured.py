@@ -24,6 +24,9 @@ from trifold.training.run import RunFolder
 from trifold.training.sampler import BalancedSampler
 from trifold.training.step import TrainingStep, build_optimizer, training_backend
 
+# What labels may not be a fork of a process that has used the GPU: nothing was labelled so.
+pytestmark = [pytest.mark.real_children] if torch.cuda.is_available() else []
+
 SETTINGS = {"steps": 60, "validate_every": 20, "batch": 16, "learning_rate": 1e-3, "clip": 20.0}
 
 
