@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 
+from model.test_model import some_states
 from oracles import naive_pairs, naive_rgnn, to_naive
 from oracles_pairs import square
 from trifold.data import Dataset
@@ -68,15 +69,6 @@ def fresh(name: str = "gripper", heads: str = "both", encoder: str = "pairs") ->
     return Model.fresh(config, domain.signature, domain.text, atoms, 0, schemas)
 
 
-def some_states(problem: Problem, count: int = 5) -> list[State]:
-    states = [problem.initial_state]
-    for state in states:
-        states.extend(s for _, s in problem.successors(state) if s not in states)
-        if len(states) >= count:
-            break
-    return states[:count]
-
-
 def actions_of(state: State) -> list[str]:
     return [action for action, _ in state.problem.successors(state)]
 
@@ -113,7 +105,7 @@ def test_a_saved_model_is_the_same_model(heads: str, encoder: str, tmp_path: Pat
         assert getattr(loaded, name) == getattr(model, name)
     before, after = model.network.state_dict(), loaded.network.state_dict()
     assert before.keys() == after.keys() and all(torch.equal(before[name], after[name]) for name in before)
-    for state in some_states(problem):
+    for state in some_states(problem, 5):
         if model.config.has_actions:
             assert_equal(loaded.look(state, actions_of(state)), model.look(state, actions_of(state)))
         if model.config.has_values:
@@ -141,7 +133,7 @@ def test_a_file_of_an_older_version_without_heads_and_schemas_has_values(encoder
     checkpoint.write(path, tensors, header)
     loaded = Model.load(path)
     assert (loaded.config, loaded.schemas) == (model.config, ())
-    states = some_states(problem)
+    states = some_states(problem, 5)
     assert torch.equal(loaded.values(states), model.values(states))
     assert best_policy(path) == "values"
 
@@ -259,7 +251,7 @@ def test_the_order_of_the_actions_does_not_matter_nor_what_is_asked_beside(heads
 @pytest.mark.parametrize("encoder", [*ENCODERS, "compositions", "oblivious", "marks"])
 def test_v_of_a_look_is_that_of_values_and_scores_alone_have_none(encoder: str) -> None:
     model, problem = fresh(encoder=encoder), problem_of("gripper")
-    states = some_states(problem)
+    states = some_states(problem, 5)
     values = [model.look(state, actions_of(state))[0] for state in states]
     torch.testing.assert_close(torch.tensor(values), model.values(states), rtol=1e-5, atol=1e-5)
     alone = fresh(encoder=encoder, heads="actions")
@@ -282,7 +274,7 @@ def by_state(model: Model, encoded: Structures, names: list[list[str]]) -> list[
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_batch_gives_what_each_state_gives_alone(name: str, encoder: str) -> None:
     model, problem = fresh(name, encoder=encoder), problem_of(name)
-    states = some_states(problem)
+    states = some_states(problem, 5)
     names = [actions_of(state) for state in states]
     whole = queried(problem, states)
     together = Queried(model.encoder)(whole)

@@ -13,7 +13,7 @@ from trifold.bench.floors import Floor, floor_of_bytes, floor_of_work
 from trifold.bench.machine import Machine
 from trifold.bench.recording import record_work
 from trifold.bench.report import Measurement, duration
-from trifold.bench.scatter import scattered_values, sends_messages
+from trifold.bench.scatter import rgnn_of, scattered_values
 from trifold.bench.stages import Bench
 from trifold.bench.timing import Timing, timed
 from trifold.bench.work import Work, count_work
@@ -109,7 +109,7 @@ def _time_scatter(
     bench: Bench, network: HeadedNetwork, chunks: Sequence[Structures], expected: Tensor
 ) -> Timing | None:
     """The timing of an R-GNN by unsorted scatters, after a look at its values; of other networks None."""
-    if not sends_messages(network):
+    if rgnn_of(network) is None:
         return None
 
     @torch.no_grad()

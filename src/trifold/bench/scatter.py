@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import torch
 from torch import Tensor
 
@@ -12,9 +10,9 @@ from trifold.nn import MLP, RGNN, mish, smooth_max
 from trifold.structures import Structures
 
 
-def sends_messages(network: HeadedNetwork) -> bool:
-    """Whether there is something to scatter."""
-    return isinstance(network.embed, RGNN)
+def rgnn_of(network: HeadedNetwork) -> RGNN | None:
+    """The R-GNN of a network; None if it is another one, which sends no messages to scatter."""
+    return network.embed if isinstance(network.embed, RGNN) else None
 
 
 def scattered_values(network: HeadedNetwork, structures: Structures) -> Tensor:
@@ -22,9 +20,9 @@ def scattered_values(network: HeadedNetwork, structures: Structures) -> Tensor:
 
     Shapes: encoded structures → (structures,).
     """
-    if not sends_messages(network):
+    embed, union = rgnn_of(network), structures.disjoint_union()
+    if embed is None:
         raise ValueError("an Edge Transformer sends no messages: there is nothing to scatter")
-    embed, union = cast(RGNN, network.embed), structures.disjoint_union()
     senders = [(mlp, union.atoms(name)) for mlp, (name, _) in zip(embed.messages, embed.relations, strict=True)]
     receivers = torch.cat([union.arguments.new_empty(0), *(atoms.reshape(-1) for _, atoms in senders if len(atoms))])
     f = embed.initial(union)

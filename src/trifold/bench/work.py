@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import cast
 
 import torch
 
@@ -68,7 +67,8 @@ def count_work(network: HeadedNetwork, structures: Structures, *, hoisted: bool 
         rows = _count_edge_transformer(embed, structures, products)
         hidden = union.elements * embed.dim
     else:
-        rows, hidden = _count_rgnn(cast(RGNN, embed), union, products, hoisted)
+        assert isinstance(embed, RGNN)
+        rows, hidden = _count_rgnn(embed, union, products, hoisted)
     products = Counter({shape: embed.layers * count for shape, count in products.items()})
     if embed.initial.marks:
         products[len(embed.initial.marks), embed.dim] += union.elements
