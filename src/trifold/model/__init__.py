@@ -6,13 +6,14 @@ from trifold.model.checkpoint import write as write_checkpoint
 from trifold.model.config import HEADS, NETWORKS, ModelConfig
 from trifold.model.device import choose_device
 from trifold.model.model import BeyondBackend, Model, UntrainedRelation
-from trifold.model.network import HeadedNetwork
+from trifold.model.network import HeadedNetwork, LaidOutNetwork
 
 __all__ = [
     "HEADS",
     "NETWORKS",
     "BeyondBackend",
     "HeadedNetwork",
+    "LaidOutNetwork",
     "Model",
     "ModelConfig",
     "UntrainedRelation",

@@ -16,6 +16,7 @@ from torch import Tensor
 from trifold.encoders import Encoder, Queried, encode_chunks
 from trifold.errors import TrifoldError
 from trifold.model import checkpoint
+from trifold.model.captured import CapturedLook
 from trifold.model.config import ModelConfig
 from trifold.model.header import ModelHeader
 from trifold.model.network import HeadedNetwork
@@ -80,6 +81,7 @@ class Model:
         self.queried = Queried(self.encoder)
         self.backend: Backend = choose_backend(self.network.embed, self.device)
         self.beyond = 0
+        self._captured: CapturedLook | None = None
         self._warned: set[str] = set()
 
     @classmethod
@@ -117,6 +119,7 @@ class Model:
     def to(self, device: torch.device | str, kernels: str = "auto") -> Model:
         """Move the model to a device, and choose who computes it there: see ``nn.choose_backend``."""
         self.network.to(device)
+        self._captured = None
         self.backend = choose_backend(self.network.embed, self.device, kernels)
         return self
 
@@ -165,11 +168,29 @@ class Model:
         if not self.config.has_actions:
             raise TrifoldError("this model has values, and scores no actions", remedy="use --policy values")
         encoded, order = self.ask(state, actions)
+        value, found = self.read_one(encoded)
+        scores = np.empty(len(order))
+        scores[order] = found
+        return value, scores.tolist()
+
+    @torch.inference_mode()
+    def read_one(self, encoded: Structures) -> tuple[float, list[float]]:
+        """V of one encoded structure, or NaN, and the scores of its queries, relation by relation.
+
+        By the backend ``cuda`` this is a captured graph, made for a size and kept for the structures to come. One with
+        more messages than that backend takes at once is not worth it: there, launches are the least.
+        """
+        if self.backend.captured:
+            answer = None if self._captured is None else self._captured(encoded)
+            if answer is None and int(encoded.message_rows()) <= self.backend.max_rows:
+                self._captured = None  # its memory first
+                self._captured = CapturedLook(self.network, encoded)
+                answer = self._captured(encoded)
+            if answer is not None:
+                return answer
         values, scored = self.read(encoded)
         assert scored is not None
-        scores = np.empty(len(order))
-        scores[order] = scored.scores.cpu().numpy()
-        return math.nan if values is None else float(values), scores.tolist()
+        return math.nan if values is None else float(values), scored.scores.tolist()
 
     def ask(self, state: State, actions: Sequence[str]) -> tuple[Structures, Integers]:
         """The encoded structure of a state with queries of its actions, and which action each query is of.

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from trifold.model.config import ModelConfig
-from trifold.nn import REFERENCE, ActionScores, Backend, Readout, Scored, find_queries, pool_readout
-from trifold.structures import DisjointUnion, Relation, Structures
+from trifold.nn import (
+    REFERENCE,
+    RGNN,
+    ActionScores,
+    Backend,
+    Batcher,
+    Capacity,
+    Found,
+    FusedRGNN,
+    Layout,
+    Readout,
+    Scored,
+    find_queries,
+    pool_readout,
+    smooth_max,
+)
+from trifold.structures import READOUT, DisjointUnion, Relation, Structures
 
 
 class HeadedNetwork(nn.Module):
@@ -53,3 +69,57 @@ class HeadedNetwork(nn.Module):
         return values, self.scores(
             embeddings, pool_readout(embeddings, union, self.scores.sharpness), find_queries(union)
         )
+
+
+class LaidOutNetwork:
+    """``HeadedNetwork.read`` of an R-GNN by kernels, on batches in arrays of fixed size, so that it can be captured.
+
+    batcher  lays out batches of the given structures
+    fused    the embeddings by kernels
+    """
+
+    def __init__(
+        self,
+        network: HeadedNetwork,
+        structures: Structures,
+        measure: Callable[[Tensor], list[int]],
+        precision: str,
+    ) -> None:
+        """``measure`` says how much a batch may hold of each thing: relations that are read, and elements.
+
+        It is given how much each structure has: (things, structures) → (things,).
+        """
+        self.network, signature = network, structures.signature
+        embed = cast(RGNN, network.embed)  # the one kind of network that kernels run whole
+        queries = [relation for relation in signature if relation.is_query] if network.scores else []
+        aside = [Relation(READOUT, 1), *embed.initial.marks, *queries]
+        names = [name for name, _ in (*embed.relations, *aside)]
+        counts = structures.atom_counts[[signature.index(name) for name in names]]
+        *atoms, elements = measure(torch.cat([counts.double(), structures.element_counts.double()[None]]))
+        senders = len(embed.relations)
+        capacity = Capacity.of(embed.relations, atoms[:senders], elements)
+        self.batcher = Batcher(structures, capacity, dict(zip(aside, atoms[senders:], strict=True)))
+        self.fused = FusedRGNN(embed, capacity, precision)
+        self.queries = [query.name for query in queries]
+
+    def read(self, layout: Layout, found: Found, batch: int) -> tuple[Tensor | None, Scored | None]:
+        """V of each structure of a batch, and the scores of all queries that there is room for."""
+        f = self.fused(layout, self._initial(found))
+        elements, owners = found[READOUT]
+        chosen, network = f[elements.view(-1)], self.network
+        sums = f.new_zeros((batch + 1, f.shape[1])).index_add(0, owners, chosen)  # the last is unused
+        values = None if network.readout is None else network.readout.of_sums(sums[:batch])
+        if network.scores is None:
+            return values, None
+        pooled = smooth_max(chosen, owners, batch + 1, network.scores.sharpness)
+        return values, network.scores(f, pooled, {name: found[name] for name in self.queries})
+
+    def _initial(self, found: Found) -> Tensor | None:
+        """The embeddings before the first layer, or None if all are 0."""
+        initial = self.network.embed.initial
+        if not initial.marks:
+            return None
+        brackets = torch.zeros((self.fused.capacity.elements, len(initial.marks)), device=found[READOUT][0].device)
+        for p, (name, _) in enumerate(initial.marks):
+            brackets[:, p].index_fill_(0, found[name][0].view(-1), 1.0)
+        return brackets @ torch.stack(list(initial.vectors))

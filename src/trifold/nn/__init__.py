@@ -6,7 +6,7 @@ from trifold.nn.edge_transformer import EdgeTransformer
 from trifold.nn.fused import PRECISIONS, FusedRGNN
 from trifold.nn.incidence import Incidence
 from trifold.nn.initial import InitialEmbeddings
-from trifold.nn.layout import Batcher, Capacity, Layout
+from trifold.nn.layout import BLOCK, Batcher, Capacity, Layout
 from trifold.nn.mish import mish
 from trifold.nn.mlp import MLP
 from trifold.nn.network import Network
@@ -16,6 +16,7 @@ from trifold.nn.scores import ActionScores, Found, Scored, action_loss, best_are
 
 __all__ = [
     "BACKENDS",
+    "BLOCK",
     "KERNELS",
     "MLP",
     "PRECISIONS",

@@ -203,6 +203,14 @@ class Batcher:
             for relation, part, of in zip(self.aside, parts, owners, strict=True)
         }
 
+    def take_over(self, structures: Structures) -> None:
+        """Lay out other structures from now on, as many, in place: a captured graph reads these very arrays."""
+        held = self.structures
+        held.arguments[: len(structures.arguments)].copy_(structures.arguments)
+        held.element_counts.copy_(structures.element_counts)
+        self.counts.copy_(structures.atom_counts[self.index])
+        self.starts.copy_(structures.block_starts[self.index])
+
     def fits(self, indices: Tensor) -> bool:
         """Whether these structures keep within the capacity; indices and what is looked at lie on the host."""
         counts, elements, limits = self.on_host

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from trifold.model import HeadedNetwork
-from trifold.nn import RGNN, Batcher, Capacity, Found, FusedRGNN, Layout, Scored, smooth_max
-from trifold.structures import READOUT, Relation, Structures
+from trifold.model import HeadedNetwork, LaidOutNetwork
+from trifold.nn import Found, Layout
+from trifold.structures import Structures
 from trifold.training.loss import joint_loss
 
 SPREAD = 8
@@ -54,13 +55,12 @@ class CapturedStep:
         precision: str = "mixed",
         clip: float | None = None,
     ) -> None:
-        self.network, self.optimizer, self.targets, self.clip = network, optimizer, targets, clip
-        self.embed = cast(RGNN, network.embed)  # the one kind of network with a captured step
+        self.optimizer, self.targets, self.clip = optimizer, targets, clip
         self.parameters = list(network.parameters())
-        self.queries: list[Relation] = []
-        self.marks = [name for name, _ in self.embed.initial.marks]
-        self.batcher = self._batcher(structures, shares, batch)
-        self.fused = FusedRGNN(self.embed, self.batcher.capacity, precision)
+        shares = shares.to(structures.device)
+        measure = partial(likely_sizes, shares=shares, batch=batch)  # room for all but a few batches in a million
+        self.network = LaidOutNetwork(network, structures, measure, precision)
+        self.batcher = self.network.batcher
         self.chosen = torch.zeros(batch, dtype=torch.int64, device=structures.device)
         self.upcoming = torch.zeros_like(self.chosen)
         self.layout, self.found = self.batcher(self.chosen)
@@ -70,20 +70,6 @@ class CapturedStep:
         self.stream = torch.cuda.Stream()
         self._prepare()
         self._capture()
-
-    def _batcher(self, structures: Structures, shares: Tensor, batch: int) -> Batcher:
-        """What lays out batches of the structures, with room for all but a few in a million."""
-        relations = self.embed.relations
-        aside = [Relation(READOUT, 1), *self.embed.initial.marks]
-        if self.network.scores is not None:
-            self.queries = [relation for relation in structures.signature if relation.is_query]
-            aside += self.queries
-        names = [name for name, _ in (*relations, *aside)]
-        counts = structures.atom_counts[[structures.signature.index(name) for name in names]].double()
-        sizes = torch.cat([counts, structures.element_counts.double()[None]])
-        *atoms, elements = likely_sizes(sizes, shares.to(sizes.device), batch)
-        capacity = Capacity.of(relations, atoms[: len(relations)], elements)
-        return Batcher(structures, capacity, dict(zip(aside, atoms[len(relations) :], strict=True)))
 
     def _prepare(self) -> None:
         """Compile the kernels and make the optimizer's state, by two steps that are then taken back."""
@@ -124,7 +110,8 @@ class CapturedStep:
         self.side.wait_stream(stream)
         with torch.cuda.stream(self.side):
             following = self.batcher(self.upcoming)
-        loss = joint_loss(*self._read(), self.targets[self.chosen])
+        read = self.network.read(self.layout, self.found, len(self.chosen))
+        loss = joint_loss(*read, self.targets[self.chosen])
         for parameter, gradient in zip(self.parameters, torch.autograd.grad(loss, self.parameters), strict=True):
             parameter.grad = gradient
         self._optimize(self.optimizer)
@@ -132,25 +119,6 @@ class CapturedStep:
         self._hold(*following)
         self.chosen.copy_(self.upcoming)
         return loss.detach()
-
-    def _read(self) -> tuple[Tensor | None, Scored | None]:
-        """V of each state of the chosen batch and its scores: ``HeadedNetwork.read`` on arrays of fixed size."""
-        initial = None
-        if self.marks:
-            brackets = torch.zeros((self.batcher.capacity.elements, len(self.marks)), device=self.chosen.device)
-            for p, name in enumerate(self.marks):
-                brackets[:, p].index_fill_(0, self.found[name][0].view(-1), 1.0)
-            initial = brackets @ torch.stack(list(self.embed.initial.vectors))
-        f = self.fused(self.layout, initial)
-        elements, owners = self.found[READOUT]
-        batch, network = len(self.chosen), self.network
-        sums = f.new_zeros((batch + 1, f.shape[1])).index_add(0, owners, f[elements.view(-1)])  # the last is unused
-        values = None if network.readout is None else network.readout.of_sums(sums[:batch])
-        if network.scores is None:
-            return values, None
-        queries = {query.name: self.found[query.name] for query in self.queries}
-        pooled = smooth_max(f[elements.view(-1)], owners, batch + 1, network.scores.sharpness)
-        return values, network.scores(f, pooled, queries)
 
     def _optimize(self, optimizer: Any) -> None:
         """Clip the gradient and let Adam step, but not where the gradient is not finite."""
