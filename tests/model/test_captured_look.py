@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,10 +12,11 @@ import torch
 
 from model.test_heads import actions_of, atom_counts, problem_of
 from model.test_model import some_states
+from trifold.domains import DOMAINS
 from trifold.model import Model, ModelConfig
 from trifold.model.captured import CapturedLook
 from trifold.nn import BACKENDS, RGNN
-from trifold.pddl import State
+from trifold.pddl import State, load_problem
 
 pytest.importorskip("triton")
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's, of lanes that are masked out
@@ -25,8 +28,8 @@ def replayed_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a GPU a replay computes the answer anew, where a graph would write it."""
 
     def capture(look: CapturedLook) -> None:
-        look.answer = look._read()
-        look.graph: Any = SimpleNamespace(replay=lambda: look.answer.copy_(look._read()))
+        graph: Any = SimpleNamespace(replay=lambda: look.answer.copy_(look._read()))
+        look.answer, look.graph = look._read(), graph
 
     if DEVICE == "cpu":
         monkeypatch.setattr(CapturedLook, "_capture", capture)
@@ -76,25 +79,33 @@ def test_a_captured_look_answers_as_the_reference_does(name: str, heads: str, en
     assert model._captured is graph
 
 
+@pytest.mark.parametrize(
+    ("encoder", "lacking"), [("plain", "limits"), ("pairs", "atoms"), ("pairs", "most"), ("plain", "use")]
+)
 def test_a_structure_without_room_or_with_too_much_of_it_gets_a_graph_of_its_own(
-    monkeypatch: pytest.MonkeyPatch,
+    encoder: str, lacking: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model, problem = fresh("gripper", "both", "pairs"), problem_of("gripper")
+    model, problem = fresh("gripper", "both", encoder), problem_of("gripper")
     state = problem.initial_state
     assert_answers(model, state)
-    before = model._captured
-    assert before is not None
-    before.limits = [0 for _ in before.limits]
+    before: Any = model._captured
+    if lacking == "use":
+        monkeypatch.setattr("trifold.model.captured.WASTE", 0.5)
+    else:
+        setattr(before, lacking, [0 for _ in getattr(before, lacking)])
     assert_answers(model, state)
-    after = model._captured
-    assert after is not before
-    monkeypatch.setattr("trifold.model.captured.WASTE", 0.5)
-    assert_answers(model, state)
-    assert model._captured not in (before, after)
+    assert model._captured is not before
+
+
+def test_another_problem_gets_a_graph_of_its_own() -> None:
+    model, problem = fresh("gripper", "both", "pairs"), problem_of("gripper")
+    other = load_problem(problem.domain, DOMAINS["gripper"].problem(random.Random(1), 3))
+    for state in (problem.initial_state, other.initial_state, other.successors(other.initial_state)[0][1]):
+        assert_answers(model, state)
 
 
 def test_a_structure_of_too_many_messages_is_read_without_a_graph() -> None:
     model, problem = fresh("gripper", "both", "pairs"), problem_of("gripper")
-    model.backend = SimpleNamespace(**vars(model.backend) | {"max_rows": 3})  # type: ignore[assignment]
+    model.backend = replace(model.backend, max_rows=3)
     assert_answers(model, problem.initial_state)
     assert model._captured is None

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from trifold.encoders.chunks import encode_all, encode_chunks, layer_rows
 from trifold.encoders.compositions import Compositions
+from trifold.encoders.fixed import FixedPairs
 from trifold.encoders.marks import Marks
 from trifold.encoders.oblivious import Oblivious
 from trifold.encoders.pairs import OBJECT, Pairs
@@ -44,6 +45,7 @@ __all__ = [
     "TRIANGLE",
     "Compositions",
     "Encoder",
+    "FixedPairs",
     "Marks",
     "Oblivious",
     "Pairs",

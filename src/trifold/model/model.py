@@ -16,7 +16,7 @@ from torch import Tensor
 from trifold.encoders import Encoder, Queried, encode_chunks
 from trifold.errors import TrifoldError
 from trifold.model import checkpoint
-from trifold.model.captured import CapturedLook
+from trifold.model.captured import CapturedLook, capture_look
 from trifold.model.config import ModelConfig
 from trifold.model.header import ModelHeader
 from trifold.model.network import HeadedNetwork
@@ -167,33 +167,14 @@ class Model:
         """
         if not self.config.has_actions:
             raise TrifoldError("this model has values, and scores no actions", remedy="use --policy values")
-        encoded, order = self.ask(state, actions)
-        value, found = self.read_one(encoded)
+        structure, order = self.ask(state, actions)
+        value, found = self.read_one(structure)
         scores = np.empty(len(order))
         scores[order] = found
         return value, scores.tolist()
 
-    @torch.inference_mode()
-    def read_one(self, encoded: Structures) -> tuple[float, list[float]]:
-        """V of one encoded structure, or NaN, and the scores of its queries, relation by relation.
-
-        By the backend ``cuda`` this is a captured graph, made for a size and kept for the structures to come. One with
-        more messages than that backend takes at once is not worth it: there, launches are the least.
-        """
-        if self.backend.captured:
-            answer = None if self._captured is None else self._captured(encoded)
-            if answer is None and int(encoded.message_rows()) <= self.backend.max_rows:
-                self._captured = None  # its memory first
-                self._captured = CapturedLook(self.network, encoded)
-                answer = self._captured(encoded)
-            if answer is not None:
-                return answer
-        values, scored = self.read(encoded)
-        assert scored is not None
-        return math.nan if values is None else float(values), scored.scores.tolist()
-
     def ask(self, state: State, actions: Sequence[str]) -> tuple[Structures, Integers]:
-        """The encoded structure of a state with queries of its actions, and which action each query is of.
+        """The structure of a state over its objects, with queries of its actions, and which action each query is of.
 
         Queries come schema by schema, and within a schema in the order of the actions.
         """
@@ -201,9 +182,29 @@ class Model:
         structures = state.problem.structures([state])
         self._check_structures(structures)
         table = state.problem.action_table(actions)
-        queried = table.add_queries(structures, np.array([len(table)]), np.arange(len(table)))
         self._warn_unknown(table)
-        return self.queried(queried.to(self.device)), np.argsort(table.schema, kind="stable")
+        queried = table.add_queries(structures, np.array([len(table)]), np.arange(len(table)))
+        return queried, np.argsort(table.schema, kind="stable")
+
+    @torch.inference_mode()
+    def read_one(self, structure: Structures) -> tuple[float, list[float]]:
+        """V of a structure over objects, or NaN, and the scores of its queries, relation by relation.
+
+        By the backend ``cuda`` this is a captured graph, made for a size and kept for the structures to come. One with
+        more messages than that backend takes at once is not worth it: launches are the least of what it costs.
+        """
+        answer = None
+        if self.backend.captured:
+            answer = None if self._captured is None else self._captured(structure)
+        if answer is not None:
+            return answer
+        encoded = self.queried(structure.to(self.device))
+        if self.backend.captured and int(encoded.message_rows()) <= self.backend.max_rows:
+            self._captured = None  # its memory first
+            self._captured = capture_look(self.network, self.queried, structure)
+        values, scored = self.read(encoded)
+        assert scored is not None
+        return math.nan if values is None else float(values), scored.scores.tolist()
 
     def _warn_unknown(self, table: ActionTable) -> None:
         """Warn of schemas whose actions the model cannot score."""
