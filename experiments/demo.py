@@ -22,10 +22,6 @@ from trifold.shipped import shipped_models
 SHIPPED_SECONDS = 100.0
 """What the shipped models may take together; what has begun may end a little later."""
 
-FOR_A_GPU = {"miconic", "rovers", "vacuum"}
-"""Of these a CPU takes many seconds for a step: 60 floors make 216,000 triangles, in each of 60 successors, and an atom
-of a ternary predicate is one of nine pairs."""
-
 # At these sizes a second thread gains little on an idle machine and loses far more on a busy one.
 ENVIRONMENT = {"OMP_NUM_THREADS": "1"} | os.environ
 
@@ -46,7 +42,7 @@ def main() -> None:
 
 def use_shipped_models(folder: Path) -> None:
     """Solve test problems of each shipped model's domain, from the smallest to the largest as time allows."""
-    names = [name for name in shipped_models() if name in PAPER and name not in FOR_A_GPU]
+    names = [name for name in PAPER if name in shipped_models()]
     if not names:
         print("No models are shipped with this version: the demo trains one.")
         return

@@ -16,9 +16,10 @@ usage="usage: experiments/paper.sh [OPTION]... [-- OPTION OF TRAIN]...
   --device NAME       cuda, cpu, …; cuda where there is one if not given
   --out DIR           where everything goes; runs/paper if not given
 
-Every stage skips what is done, so the same command goes on where it was stopped. A domain has the recipe of its model in
-the box; options of train after -- hold for all domains (--recipe paper is the paper's). Where a recipe has a [selection],
-the model of several seeds is kept that solves most of its problems, else the one with the least validation loss."
+Every stage skips what is done, so the same command goes on where it was stopped. What is trained has values alone, as in
+the paper, by the recipe DOMAIN-values; options of train after -- hold for all domains (--recipe paper is the paper's).
+Where a recipe has a [selection], the model of several seeds is kept that solves most of its problems, else the one with
+the least validation loss. Of the models in the box, DOMAIN and DOMAIN-values, each is evaluated by its best policy."
 
 domains=() models=() more=() budget=() bench="" fresh="" lama="" shipped="" device=auto out=runs/paper
 while (($#)); do
@@ -50,7 +51,7 @@ if ((!${#domains[@]})); then
   domains=(blocks-s blocks-m gripper miconic visitall grid logistics rovers vacuum visitall-xy navig-xy)
 fi
 ((${#models[@]})) || models=(rgnn1 rgnn0 rgnn)
-[[ -z $shipped ]] || models=(shipped)
+[[ -z $shipped ]] || models=()
 
 say() { printf '\n== %s\n' "$*" >&2; }
 
@@ -68,7 +69,7 @@ train() {
   if [[ -e $3/config.json ]]; then
     "$trifold" train --resume "$3" --device "$device"
   else
-    "$trifold" train "$out/suite/$1" --run "$3" --recipe "$1" --device "$device" "${architecture[@]}" "${budget[@]}" \
+    "$trifold" train "$out/suite/$1" --run "$3" --recipe "$1-values" --device "$device" "${architecture[@]}" "${budget[@]}" \
       "${more[@]}"
   fi
   "$trifold" select "$3" --device "$device"
@@ -96,12 +97,17 @@ for domain in "${domains[@]}"; do
     "$trifold" generate "$domain" --split test --seed "$fresh" --out "$out/fresh-$fresh/$domain"
     tests[fresh-$fresh]=$out/fresh-$fresh/$domain/test
   fi
+  files=()
+  if [[ -n $shipped ]]; then
+    for name in "$domain" "$domain-values"; do
+      if "$trifold" models "$name" &> /dev/null; then files+=("$name"); fi
+    done
+  fi
   for model in "${models[@]}"; do
-    file=$domain
-    if [[ -z $shipped ]]; then
-      train "$domain" "$model" "$out/runs/$domain-$model"
-      file=$out/runs/$domain-$model/model.safetensors
-    fi
+    train "$domain" "$model" "$out/runs/$domain-$model"
+    files+=("$out/runs/$domain-$model/model.safetensors")
+  done
+  for file in "${files[@]}"; do
     for set in "${!tests[@]}"; do
       evaluate "$file" "$set" "$domain" "${tests[$set]}"
     done

@@ -2,9 +2,9 @@
 
     python experiments/ship.py runs/logistics logistics --problems suite/logistics/validation
 
-The policy of the full-precision model is followed on the problems, and at every step both models choose a successor.
-If any choice differs by more than a tie, the weights stay in float32, and it is said so. The file keeps the run's
-provenance.
+The best policy of the full-precision model is followed on the problems, and at every step both models choose: an action
+by its score, or a successor by its V. If any choice differs by more than a tie, the weights stay in float32, and it is
+said so. The file keeps the run's provenance.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from trifold.training.run import RunFolder
 
 @dataclass
 class Comparison:
-    """V of one model, which also counts how often another model would choose a successor that is worse by this V."""
+    """V and scores of one model, which also counts how often another would choose what is worse by them."""
 
     model: Model
     other: Model
@@ -39,18 +39,30 @@ class Comparison:
 
     def values(self, states: Sequence[State]) -> Tensor:
         ours, theirs = self.model.values(states), self.other.values(states)
-        least, chosen = float(ours.min()), float(ours[choose(theirs.tolist())])
+        self._count(ours.tolist(), theirs.tolist())
+        return ours
+
+    def look(self, state: State, actions: list[str]) -> tuple[float, list[float]]:
+        value, ours = self.model.look(state, actions)
+        if actions:
+            self._count([-score for score in ours], [-score for score in self.other.look(state, actions)[1]])
+        return value, ours
+
+    def _count(self, ours: list[float], theirs: list[float]) -> None:
+        least, chosen = min(ours), ours[choose(theirs)]
         self.decisions += 1
         self.differences += chosen - least > TIE * max(1.0, abs(least))
-        return ours
 
 
 def compare(model: Model, other: Model, problems: Sequence[Problem], max_steps: int) -> Comparison:
     """Count the decisions along the model's trajectories, and those that the other model would take differently."""
     comparison = Comparison(model, other)
     for problem in problems:
-        comparison.decisions -= 1  # the initial state is evaluated alone: nothing is decided
-        trajectory = solve(problem, comparison.values, max_steps=max_steps)
+        comparison.decisions -= (
+            1  # one state is evaluated where nothing is decided: the initial one, or by scores the goal
+        )
+        looks = comparison.look if model.config.has_actions else None
+        trajectory = solve(problem, comparison.values, looks=looks, max_steps=max_steps)
         print(f"{problem.name}: {trajectory.outcome.value} after {len(trajectory.actions)} steps", flush=True)
     return comparison
 

@@ -16,7 +16,7 @@ SUFFIX = ".safetensors"
 
 def shipped_models() -> dict[str, Path]:
     """The file of each shipped model, by its name."""
-    return {file.stem: file for file in sorted(FOLDER.glob(f"*{SUFFIX}"))}
+    return {file.stem: file for file in sorted(FOLDER.glob(f"*{SUFFIX}"), key=lambda file: file.stem)}
 
 
 def formerly(file: Path) -> str | None:

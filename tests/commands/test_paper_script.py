@@ -45,7 +45,7 @@ def test_the_stages_in_order_and_once(run: Callable[..., Any], tmp_path: Path) -
     folder = "runs/paper/runs/navig-xy-rgnn"
     records = "runs/paper/results/suite/navig-xy.jsonl"
     evaluate = f"evaluate {folder}/model.safetensors runs/paper/suite/navig-xy/test --records {records}"
-    train = f"train runs/paper/suite/navig-xy --run {folder} --recipe navig-xy --device auto --set encoder=plain"
+    train = f"train runs/paper/suite/navig-xy --run {folder} --recipe navig-xy-values --device auto --set encoder=plain"
     stages = run(*words)
     assert stages[:-1] == [
         "generate --suite paper --out runs/paper/suite",
@@ -61,7 +61,7 @@ def test_the_stages_in_order_and_once(run: Callable[..., Any], tmp_path: Path) -
 def test_a_training_that_was_broken_off_is_resumed(run: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "broken").touch()
     words = ("--domain", "grid", "--model", "rgnn1", "--out", "out")
-    assert "--recipe grid" in run(*words, code=130)[-1]
+    assert "--recipe grid-values" in run(*words, code=130)[-1]
     (tmp_path / "broken").unlink()
     assert run(*words)[1] == "train --resume out/runs/grid-rgnn1 --device auto"
 
@@ -74,9 +74,10 @@ def test_public_and_fresh_problems_and_lama(run: Callable[..., Any], tmp_path: P
     sets = {"suite": "runs/paper/suite", "public": "bench", "fresh-7": "runs/paper/fresh-7"}
     for name, folder in sets.items():
         records = f"--records runs/paper/results/{name}/gripper.jsonl"
-        assert f"evaluate gripper {folder}/gripper/test {records} --device auto" in stages
+        for model in ("gripper", "gripper-values"):
+            assert f"evaluate {model} {folder}/gripper/test {records} --device auto" in stages
         assert f"reference {folder}/gripper/test --first --timeout 60 {records}" in stages
-    assert sum(line.startswith("evaluate") for line in stages) == 3
+    assert sum(line.startswith("evaluate") for line in stages) == 6
 
 
 @pytest.mark.parametrize("words", [["--verbose"], ["--domain", "grid", "--model", "gnn"]])

@@ -15,6 +15,7 @@ from trifold.commands.options import Json
 COLUMNS = {  # of the table: which fact, and its format
     "Name": ("name", ""),
     "Model": ("model", ""),
+    "Policy": ("policy", ""),
     "k": ("dim", ""),
     "L": ("layers", ""),
     "Hardware": ("hardware", ""),
@@ -34,8 +35,10 @@ def models(
 ) -> None:
     """List the shipped models and how they were trained, or show one with its recipe and its whole provenance.
 
-    `trifold train DIR --recipe NAME` trains another as a shipped one was. Their names stand for model files in other
-    commands. Training seconds are those of all seeds; steps and validation loss are those of the seed that was kept.
+    NAME is the best for its domain; NAME-values has values alone, as in the paper, whose policy evaluates every
+    successor of a state. `trifold train DIR --recipe NAME` trains another as a shipped one was. Their names stand for
+    model files in other commands. Training seconds are those of all seeds; steps and validation loss are those of the
+    seed that was kept.
     """
     from trifold.shipped import find_model, shipped_models
 
@@ -63,11 +66,13 @@ def _shipped_recipe(name: str) -> dict[str, Any] | None:
 def _describe(name: str, file: Path, *, whole: bool) -> dict[str, Any]:
     from trifold.model import Model
     from trifold.provenance import Origin
+    from trifold.shipped import best_policy
 
     model = Model.load(file)
     facts = {
         "name": name,
         "model": model.name,
+        "policy": best_policy(file),
         "dim": model.config.dim,
         "layers": model.config.layers,
         "parameters": sum(weight.numel() for weight in model.network.parameters()),
@@ -85,4 +90,4 @@ def _table(found: Sequence[dict[str, Any]]) -> str:
         ["-" if model[fact] is None else format(model[fact], form) for fact, form in COLUMNS.values()]
         for model in found
     ]
-    return aligned_text([list(COLUMNS), *rows], names=2)
+    return aligned_text([list(COLUMNS), *rows], names=3)
