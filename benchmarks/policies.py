@@ -47,7 +47,7 @@ HEADER = ["", "by", "solved", "median", "plan length", "of plans", "/ actions", 
 LEGEND = """
 median: of the attempts that solved a problem or ran into the timeout. plan length: the sum over the problems that all
 solved. / actions: seconds over those of `actions`, the median over problems; policy alone: the same without loading,
-parsing and replay. ≥: a lower bound, as some attempts ran into the timeout.
+parsing and replay, but of LAMA with all that it did. ≥: a lower bound, as some attempts ran into the timeout.
 
 """
 
@@ -99,6 +99,7 @@ def main() -> None:
     parser.add_argument("--planner", type=Path, help="a fast-downward.py (default: that of up-fast-downward)")
     arguments = parser.parse_args()
     use_threads(1)
+    recorded: list[Record] = []  # before this run, maybe by another version or on another machine
     settings = {"records": arguments.records, "timeout": arguments.timeout, "memory_gib": arguments.memory}
     found: dict[str, list[Attempts]] = defaultdict(list)
     try:
@@ -107,21 +108,26 @@ def main() -> None:
         asked = [(case, problem) for case in cases for problem in case.problems]
         for number, (case, problem) in enumerate(asked, 1):
             where = f"[{number}/{len(asked)}] {case.name}, {problem.name}"
-            found[case.name].append(attempt(case, problem, planner, where, settings))
+            found[case.name].append(attempt(case, problem, planner, where, settings, recorded))
     except TrifoldError as error:
         note(str(error))
         raise SystemExit(error.exit_code) from None
     except KeyboardInterrupt:
         note(f"interrupted; {arguments.records} keeps what is done, the same command goes on from there")
         raise SystemExit(130) from None
-    print(facts_text({"timeout": f"{arguments.timeout:g} s"} | conditions()))
+    facts = {"timeout": f"{arguments.timeout:g} s", "attempts recorded before": len(recorded)}
+    print(facts_text(facts | conditions()))
     print(report(found), end="")
 
 
-def attempt(case: Case, problem: Path, planner: Path | None, where: str, settings: dict[str, Any]) -> Attempts:
-    """Give a problem to the three, one after the other, and return their records, old or new."""
+def attempt(
+    case: Case, problem: Path, planner: Path | None, where: str, settings: dict[str, Any], recorded: list[Record]
+) -> Attempts:
+    """Give a problem to the three, one after the other, and return their records; old ones are added to a list."""
 
     def tell(record: Record, is_new: bool) -> None:
+        if not is_new:
+            recorded.append(record)
         note(f"{where}, {record['policy']}: {describe_attempt(record)}{'' if is_new else ' (recorded)'}")
 
     def wait() -> None:

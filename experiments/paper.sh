@@ -87,6 +87,7 @@ evaluate() {
 }
 
 mkdir -p "$out"
+box=$([[ -z $shipped ]] || "$trifold" models --json)
 "$trifold" generate --suite paper --out "$out/suite"
 for domain in "${domains[@]}"; do
   declare -A tests=([suite]=$out/suite/$domain/test)
@@ -100,7 +101,7 @@ for domain in "${domains[@]}"; do
   files=()
   if [[ -n $shipped ]]; then
     for name in "$domain" "$domain-values"; do
-      if "$trifold" models "$name" &> /dev/null; then files+=("$name"); fi
+      if [[ $box == *"\"name\": \"$name\""* ]]; then files+=("$name"); fi
     done
   fi
   for model in "${models[@]}"; do

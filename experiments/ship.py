@@ -2,9 +2,9 @@
 
     python experiments/ship.py runs/logistics logistics --problems suite/logistics/validation
 
-The best policy of the full-precision model is followed on the problems, and at every step both models choose: an action
-by its score, or a successor by its V. If any choice differs by more than a tie, the weights stay in float32, and it is
-said so. The file keeps the run's provenance.
+The policies of the full-precision model are followed on the problems, by values and by scores of actions if it has
+them, and at every step both models choose. If any choice differs by more than a tie, the weights stay in float32, and
+it is said so. The file keeps the run's provenance.
 """
 
 from __future__ import annotations
@@ -44,26 +44,30 @@ class Comparison:
 
     def look(self, state: State, actions: list[str]) -> tuple[float, list[float]]:
         value, ours = self.model.look(state, actions)
-        if actions:
+        if actions and not state.problem.is_goal(state):
             self._count([-score for score in ours], [-score for score in self.other.look(state, actions)[1]])
         return value, ours
 
     def _count(self, ours: list[float], theirs: list[float]) -> None:
-        least, chosen = min(ours), ours[choose(theirs)]
-        self.decisions += 1
-        self.differences += chosen - least > TIE * max(1.0, abs(least))
+        if len(ours) > 1:  # else nothing is decided
+            least, chosen = min(ours), ours[choose(theirs)]
+            self.decisions += 1
+            self.differences += chosen - least > TIE * max(1.0, abs(least))
 
 
 def compare(model: Model, other: Model, problems: Sequence[Problem], max_steps: int) -> Comparison:
-    """Count the decisions along the model's trajectories, and those that the other model would take differently."""
+    """Count the decisions along the model's trajectories, by each policy that it has heads for, and those that differ.
+
+    By scores, what was visited counts as well: a look does not know of it.
+    """
     comparison = Comparison(model, other)
     for problem in problems:
-        comparison.decisions -= (
-            1  # one state is evaluated where nothing is decided: the initial one, or by scores the goal
-        )
-        looks = comparison.look if model.config.has_actions else None
-        trajectory = solve(problem, comparison.values, looks=looks, max_steps=max_steps)
-        print(f"{problem.name}: {trajectory.outcome.value} after {len(trajectory.actions)} steps", flush=True)
+        for policy in (["values"] if model.config.has_values else []) + (
+            ["actions"] if model.config.has_actions else []
+        ):
+            trajectory = solve(problem, comparison.values, looks=comparison.look, policy=policy, max_steps=max_steps)
+            told = f"{trajectory.outcome.value} by {policy} after {len(trajectory.actions)} steps"
+            print(f"{problem.name}: {told}", flush=True)
     return comparison
 
 

@@ -29,7 +29,7 @@ def trifold(*words: object) -> Result:
 
 def test_the_models_are_listed(box: Path) -> None:
     heads, _, line = trifold("models").stdout.splitlines()
-    assert heads.split()[:3] == ["Name", "Model", "k"] and line.startswith("gripper  R-GNN[1]")
+    assert heads.split()[:4] == ["Name", "Model", "Policy", "k"] and line.startswith("gripper  R-GNN[1]")
     (model,) = json.loads(trifold("models", "--json").stdout)
     assert (model["name"], model["model"], model["seeds"]) == ("gripper", "R-GNN[1]", 1)
     assert model["parameters"] > 1000 and len(model["data"]) == 64

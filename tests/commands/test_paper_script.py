@@ -15,6 +15,7 @@ SCRIPT = Path(__file__).parents[2] / "experiments" / "paper.sh"
 # Stands for trifold: notes its words, and leaves what a training leaves.
 FAKE = """#!/usr/bin/env bash
 echo "$*" >> log
+[[ $1 == models ]] && echo '[{"name": "gripper"}, {"name": "gripper-values"}, {"name": "grid"}]'
 [[ $1 == train && -e broken ]] && { mkdir -p "${4:-$3}"; touch "${4:-$3}/config.json"; exit 130; }
 [[ $1 == train && $2 != --resume ]] && mkdir -p "$4"
 exit 0
@@ -78,6 +79,7 @@ def test_public_and_fresh_problems_and_lama(run: Callable[..., Any], tmp_path: P
             assert f"evaluate {model} {folder}/gripper/test {records} --device auto" in stages
         assert f"reference {folder}/gripper/test --first --timeout 60 {records}" in stages
     assert sum(line.startswith("evaluate") for line in stages) == 6
+    assert sum(line.startswith("evaluate") for line in run("--shipped", "--domain", "grid")) == 1
 
 
 @pytest.mark.parametrize("words", [["--verbose"], ["--domain", "grid", "--model", "gnn"]])

@@ -28,16 +28,10 @@ def random_structure(rng: random.Random, objects: int) -> Structures:
     return Structures.build(SIGNATURE, [objects], found)
 
 
-def lay_out(structure: Structures, room: int) -> torch.Tensor:
-    """The arguments of a structure, with none beyond what it has."""
-    none, bounds = int(structure.element_counts[0]), structure.relation_bounds
-    flat = torch.full((sum(room * arity for _, arity in SIGNATURE),), none)
-    start = 0
-    for r, (_, arity) in enumerate(SIGNATURE):
-        part = structure.arguments[bounds[r] : bounds[r + 1]]
-        flat[start : start + len(part)] = part.long()
-        start += room * arity
-    return flat
+def pack(fixed: FixedPairs, structure: Structures) -> torch.Tensor:
+    out = torch.full((fixed.packed,), -7)
+    assert fixed.pack(structure, out)
+    return out
 
 
 @pytest.mark.parametrize("t", [0, 1, 2, math.inf])
@@ -47,10 +41,10 @@ def test_the_same_elements_are_in_the_same_atoms(t: float, seed: int) -> None:
     structure = random_structure(rng, rng.randrange(1, 7))
     expected = Queried(Pairs(t))(structure)
     fixed = FixedPairs(Pairs(t), SIGNATURE, int(structure.element_counts[0]), [5] * len(SIGNATURE), 40, 300)
-    found, counts, alive, related = fixed(lay_out(structure, 5), structure.atom_counts[:, 0].long())
+    found, counts, (alive, related, triangles) = fixed(pack(fixed, structure))
     assert counts.tolist() == expected.atom_counts[:, 0].tolist()
     assert int(expected.element_counts[0]) - int(alive) in (0, 1)  # the one for pairs that are not live
-    assert int(related) <= 40
+    assert int(related) <= 40 and int(triangles) == (counts[4] if t else 0)
     bounds = pairwise(fixed.encoded)
     for (start, end), count, (name, arity) in zip(bounds, counts.tolist(), expected.signature, strict=True):
         if "()" not in name:  # nobody reads what these have
@@ -62,5 +56,14 @@ def test_what_has_no_room_is_counted() -> None:
     structure = Structures.build(SIGNATURE, [4], {"edge": [[[0, 1], [1, 2], [2, 3]]]})
     for room, triangles in ((5, 99), (10, 6)):
         fixed = FixedPairs(Pairs(1), SIGNATURE, 4, [5] * len(SIGNATURE), room, triangles)
-        _, counts, _, related = fixed(lay_out(structure, 5), structure.atom_counts[:, 0].long())
-        assert int(related) == 10 and (room < 10 or int(counts[4]) == 26)
+        _, _, (_, related, found) = fixed(pack(fixed, structure))
+        assert int(related) == 10 and (room < 10 or int(found) == 26)
+
+
+def test_what_cannot_be_packed_is_refused() -> None:
+    """Too many atoms of a relation, or another number of objects."""
+    fixed = FixedPairs(Pairs(1), SIGNATURE, 4, [2] * len(SIGNATURE), 9, 9)
+    out = torch.zeros(fixed.packed, dtype=torch.int64)
+    for objects, edges, fits in ((4, 2, True), (4, 3, False), (5, 2, False), (3, 2, False)):
+        structure = Structures.build(SIGNATURE, [objects], {"edge": [[[0, 1]] * edges]})
+        assert fixed.pack(structure, out) is fits

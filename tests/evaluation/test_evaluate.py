@@ -296,17 +296,20 @@ def test_solve_prints_the_plan_alone_to_standard_output(folder: Path, run: Calla
     result = run("solve", folder / "model.safetensors", folder / "test" / "p1.pddl")
     assert result.exit_code == 0
     assert result.stdout == "(go c0 c1)\n(go c1 c2)\n; cost = 2 (unit cost)\n"
-    assert "step 2  V" in result.stderr and "solved after 2 steps" in result.stderr
+    assert "step 2  V" in result.stderr and "solved by values after 2 steps" in result.stderr
 
 
 def test_solve_says_how_it_failed(folder: Path, run: Callable[..., Any], tmp_path: Path) -> None:
     plan = tmp_path / "plan.txt"
-    result = run("solve", folder / "model.safetensors", folder / "test" / "p2.pddl", "-o", plan, "--quiet", "--json")
+    words = ("solve", folder / "model.safetensors", folder / "test" / "p2.pddl", "-o", plan, "--quiet", "--json")
+    result = run(*words, "--search", "none")
     assert result.exit_code == Outcome.STUCK.exit_code
-    assert result.stderr.startswith("stuck after 1 step,")
+    assert result.stderr.startswith("stuck by values after 1 step,")
     answer = json.loads(result.stdout)
     assert (answer["outcome"], answer["actions"], answer["plan_file"]) == ("stuck", ["(go c2 c3)"], None)
     assert len(answer["values"]) == 2
+    result = run(*words)
+    assert result.exit_code == Outcome.UNSOLVABLE.exit_code and json.loads(result.stdout)["found_by"] == "greedy"
     assert not plan.exists()
 
 

@@ -284,7 +284,7 @@ def test_a_policy_is_shown_of_the_model_in_the_box_and_of_two_there_of_the_one_t
         "fresh-7": {"grid": fresh},
         "fresh-11": {"grid": fresh[:1]},
     }
-    monkeypatch.setattr("results_page.shipped_models", lambda: {file.stem: file for file in sorted(tmp_path.iterdir())})
+    monkeypatch.setattr("attempts.shipped_models", lambda: {file.stem: file for file in sorted(tmp_path.iterdir())})
     box["grid"].write_bytes(contents[0])
     assert cells(results_page(results, {}, ""), "Two policies")[0][2:4] == ["grid", "grid"]
     box["grid-values"].write_bytes(contents[1])

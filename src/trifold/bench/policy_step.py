@@ -89,20 +89,21 @@ def time_look(bench: Bench, model: Model, problem: Problem) -> list[Measurement]
     """The rows of a step by scores of actions, whole and in parts: V of one state, and q of all its actions."""
     machine, state = bench.machine, problem.initial_state
     actions = [action for action, _ in problem.successors(state)]
-    structure, _ = model.ask(state, actions)
+    structure, _ = model.ask([state], [actions])
     encoded = model.queried(structure.to(machine.device))
     work = count_work(model.network.eval(), encoded)
     precision = PRECISIONS["split"] if model.backend.captured else "ieee"
     row = partial(Measurement, "policy step", states=1)
     network_row = partial(row, floor=floor_of_work(work, machine, training=False, precision=precision))
+    part = "without a graph, " if model.backend.captured else "  of it "
     return [
         network_row(f"q of {len(actions)} actions", bench.time(lambda: model.look(state, actions))),
         row(
-            "  of it encoding the state",
+            f"{part}encoding the state",
             bench.time(lambda: model.queried(structure.to(machine.device))),
             floor=floor_of_bytes(encoded.nbytes, machine),
         ),
-        network_row("  of it network, the state", bench.time(lambda: model.read(encoded))),
+        network_row(f"{part}network, the state", bench.time(lambda: model.read(encoded))),
     ]
 
 

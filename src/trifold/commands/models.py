@@ -38,7 +38,7 @@ def models(
     NAME is the best for its domain; NAME-values has values alone, as in the paper, whose policy evaluates every
     successor of a state. `trifold train DIR --recipe NAME` trains another as a shipped one was. Their names stand for
     model files in other commands. Training seconds are those of all seeds; steps and validation loss are those of the
-    seed that was kept.
+    seed that was kept. The loss is that of V, and where actions are scored the sum of that and of the scores'.
     """
     from trifold.shipped import find_model, shipped_models
 
@@ -57,7 +57,7 @@ def models(
 
 
 def _shipped_recipe(name: str) -> dict[str, Any] | None:
-    """The recipe of the model in the box: its file is older than recipes, and does not hold it."""
+    """The recipe of a model in the box whose file is older than recipes, and does not hold it."""
     from trifold.training import read_recipe, shipped_recipes
 
     return read_recipe(name).to_json() if name in shipped_recipes() else None

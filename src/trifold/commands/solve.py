@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +19,24 @@ if TYPE_CHECKING:
     from trifold.evaluation import Attempt
 
 
+Search = Annotated[
+    str,
+    typer.Option(
+        "--search",
+        metavar="NAME",
+        help="What follows a policy that ends without a plan: greedy or beam, which go on until there is a plan or "
+        "none can be, module:function for your own, or none: the policy alone, as `evaluate` has it.",
+    ),
+]
+KnownStates = Annotated[
+    int, typer.Option("--max-states", min=1, help="States that a search may know: a million take about a GiB.")
+]
+Improve = Annotated[
+    float | None,
+    typer.Option("--improve", metavar="SECONDS", min=0.0, max=1e9, help="Look for a shorter plan for this long."),
+]
+
+
 def solve(
     model: options.ModelFile,
     problem: Annotated[Path, typer.Argument(help="A PDDL problem file.")],
@@ -28,54 +46,66 @@ def solve(
     ] = None,
     policy: options.PolicyName = None,
     strict: options.Strict = False,
+    search: Search = "greedy",
     max_steps: options.MaxSteps = 1000,
+    max_states: KnownStates = 5_000_000,
+    improve: Improve = None,
     timeout: options.Timeout = None,
     memory: options.Memory = None,
     device: options.Device = "auto",
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Solve a problem by a policy: the best that the model has, or another --policy.
+    """Solve a problem by a policy, the best that the model has or another --policy, and then by search.
 
     By actions, a step takes the best-scored action whose successor was not visited. By values, it goes to the unvisited
-    successor with the least V, as the paper does.
+    successor with the least V, as the paper does. A policy that ends without a plan is followed by a --search, which
+    remembers what the policy has seen and ends with a plan, with the proof that there is none, or at a limit.
 
     The model carries its domain, so --domain is needed only to use another text of it. The plan is replayed by an
     engine of its own before it is called solved.
 
     Exit codes: 0 solved, 2 bad input, 3 step limit, 4 stuck, 5 cycle (--strict), 6 timeout, 7 memory limit, 8 crash,
-    9 invalid plan, 10 disagreement of two engines about the plan, 130 interrupted; of searches also 11 unsolvable,
-    12 state limit and 13 no plan.
+    9 invalid plan, 10 disagreement of two engines about the plan, 11 unsolvable, 12 state limit (--max-states), 13 no
+    plan, 130 interrupted.
     """
     from trifold.evaluation import SolveJob, attempt_each
-    from trifold.files import MOST_DATA_BYTES, open_file
-    from trifold.planning import Outcome, plan_text, write_plan
+    from trifold.planning import Outcome
     from trifold.processes import Limits
     from trifold.shipped import best_policy, find_model
 
     model_file = find_model(model)
-    for file in (model_file, problem, domain):
-        if file is not None:
-            with open_file(file, MOST_DATA_BYTES):
-                pass  # what cannot be opened is said at once, before a process starts
-    if output is not None and not output.parent.is_dir():
-        raise TrifoldError("there is no such folder", place=str(output.parent), remedy="make it, or give another -o")
+    _check_files([model_file, problem, *([domain] if domain else [])], output)
     name = options.choose_policy(policy, strict) or best_policy(model_file)
-    job = SolveJob(str(model_file), str(problem), str(domain) if domain else None, name, max_steps, device)
+    job = SolveJob(
+        str(model_file),
+        str(problem),
+        str(domain) if domain else None,
+        name,
+        max_steps,
+        device,
+        search=None if search == "none" else search,
+        max_states=max_states,
+        improve=improve,
+        timeout=timeout,
+    )
     with when_interrupted("interrupted"), _show_steps(quiet) as on_event:
         (attempt,) = attempt_each([job], limits=Limits(timeout, memory), on_event=on_event)
-    outcome, plan = attempt.trajectory.outcome, attempt.trajectory.plan
-    if outcome is Outcome.BAD_INPUT and attempt.error:
+    if attempt.trajectory.outcome is Outcome.BAD_INPUT and attempt.error:
         raise attempt.error
-    if plan is not None and output is not None:
-        write_plan(output, plan)
-    if not quiet or plan is None:
-        typer.echo(_summary(attempt), err=True)
-    if json:
-        typer.echo(json_format.dumps(_machine_form(attempt, output), indent=2))
-    elif plan is not None and output is None:
-        typer.echo(plan_text(plan), nl=False)
-    raise typer.Exit(outcome.exit_code)
+    _tell(attempt, output, json, quiet)
+    raise typer.Exit(attempt.trajectory.outcome.exit_code)
+
+
+def _check_files(files: Sequence[Path], output: Path | None) -> None:
+    """Raise if a file cannot be opened, or the plan not be written: better said before a process starts."""
+    from trifold.files import MOST_DATA_BYTES, open_file
+
+    for file in files:
+        with open_file(file, MOST_DATA_BYTES):
+            pass
+    if output is not None and not output.parent.is_dir():
+        raise TrifoldError("there is no such folder", place=str(output.parent), remedy="make it, or give another -o")
 
 
 @contextmanager
@@ -105,15 +135,34 @@ def _show_steps(quiet: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
         yield listen
 
 
+def _tell(attempt: Attempt, output: Path | None, json: bool, quiet: bool) -> None:
+    """Write the plan, and say what came of the attempt."""
+    from trifold.planning import plan_text, write_plan
+
+    plan = attempt.trajectory.plan
+    if plan is not None and output is not None:
+        write_plan(output, plan)
+    if not quiet or plan is None:
+        typer.echo(_summary(attempt), err=True)
+    if json:
+        typer.echo(json_format.dumps(_machine_form(attempt, output), indent=2))
+    elif plan is not None and output is None:
+        typer.echo(plan_text(plan), nl=False)
+
+
 def _summary(attempt: Attempt) -> str:
     trajectory = attempt.trajectory
-    parts = [f"{trajectory.outcome.value} after {trajectory.steps} step{'' if trajectory.steps == 1 else 's'}"]
+    by = "" if trajectory.found_by is None else f" by {trajectory.found_by}"
+    parts = [f"{trajectory.outcome.value}{by} after {trajectory.steps} step{'' if trajectory.steps == 1 else 's'}"]
     if trajectory.plan is not None and len(trajectory.plan) != trajectory.steps:
-        parts.append(f"a plan of {len(trajectory.plan)}")
+        before = "" if trajectory.found_length is None else f", {trajectory.found_length} before it was improved"
+        parts.append(f"a plan of {len(trajectory.plan)}{before}")
     if trajectory.values and math.isfinite(trajectory.values[0]):
         parts.append(f"V from {trajectory.values[0]:.2f} to {trajectory.values[-1]:.2f}")
     if trajectory.evaluated is not None:
         parts.append(f"{trajectory.evaluated} states evaluated")
+    if trajectory.known is not None:
+        parts.append(f"{trajectory.known} known")
     parts.append(f"{attempt.seconds:.1f} s")
     if trajectory.seconds_per_step is not None:
         parts.append(f"{trajectory.seconds_per_step:.3f} s per step")
@@ -132,7 +181,10 @@ def _machine_form(attempt: Attempt, output: Path | None) -> dict[str, Any]:
         "actions": trajectory.actions,
         "values": [value if math.isfinite(value) else None for value in trajectory.values],
         "plan_file": str(output) if output and trajectory.plan is not None else None,
+        "found_by": trajectory.found_by,
+        "found_length": trajectory.found_length,
         "steps": trajectory.steps,
+        "states_known": trajectory.known,
         "states_evaluated": trajectory.evaluated,
         "seconds": attempt.seconds,
         "seconds_per_step": trajectory.seconds_per_step,

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from trifold.encoders.pairs import Pairs
-from trifold.structures import Signature
+from trifold.structures import Signature, Structures
 
 
 class FixedPairs:
@@ -20,8 +20,10 @@ class FixedPairs:
     means anything. One difference: there is always one element more than there are live pairs, for all other pairs.
 
     objects    n, how many a structure has
-    starts     where the arguments of each of its relations begin, and after the last where they end
-    encoded    the same of the encoded relations
+    atoms      room for atoms of each of its relations
+    starts     where their arguments begin when it is packed, and after the last where they end
+    packed     the size of a packed structure: arguments, then how many atoms each relation has
+    encoded    where the arguments of each encoded relation begin, and after the last where they end
     related    room for pairs of R_t
     triangles  room for △
     """
@@ -36,13 +38,14 @@ class FixedPairs:
         triangles: int,
         device: torch.device | str = "cpu",
     ) -> None:
-        """``atoms`` is the room for atoms of each relation of the signature: those of states, then queries."""
-        self.t, self.objects, self.related, self.triangles = encoder.t, objects, related, triangles
+        """The signature has the relations of states, then queries."""
+        self.t, self.objects, self.atoms, self.related, self.triangles = encoder.t, objects, atoms, related, triangles
         states = sum(not relation.is_query for relation in signature)
         added = [objects, objects] if self.t == 0 else [objects, 3 * triangles, objects]
         rooms = [(room, arity) for room, (_, arity) in zip(atoms, signature, strict=True)]
         squares = [room * arity * arity for room, arity in rooms]
         self.starts = [0, *accumulate(room * arity for room, arity in rooms)]
+        self.packed = self.starts[-1] + len(rooms)
         self.encoded = [0, *accumulate([*squares[:states], *added, *squares[states:]])]
         self.state_relations, self.state_cells = states, sum(squares[:states])
         # For each pair of arguments of each atom, row by row: where they are.
@@ -55,12 +58,32 @@ class FixedPairs:
         self.diagonal = (torch.arange(objects) * (objects + 2)).to(device)
         self.none = torch.tensor([(objects + 1) ** 2 - 1], device=device)
 
-    def __call__(self, arguments: Tensor, counts: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """The arguments of all encoded atoms, how many atoms each relation has, and how many pairs are live and in R_t.
+    def pack(self, structure: Structures, out: Tensor) -> bool:
+        """Write a structure on the host to an array there, with n for no object; False if there is no room for it.
 
-        Shapes: arguments (starts[-1],), in which n stands for none; counts (relations,) → (encoded[-1],),
-        (encoded relations,), (), ().
+        Shapes: out (packed,).
         """
+        counts = structure.atom_counts[:, 0].tolist()
+        if int(structure.element_counts) != self.objects:
+            return False
+        if any(count > room for count, room in zip(counts, self.atoms, strict=True)):
+            return False
+        packed, arguments, bounds = out.numpy(), structure.arguments.numpy(), structure.relation_bounds
+        packed[: self.starts[-1]] = self.objects
+        for relation, start in enumerate(self.starts[:-1]):
+            part = arguments[bounds[relation] : bounds[relation + 1]]
+            packed[start : start + len(part)] = part
+        packed[self.starts[-1] :] = counts
+        return True
+
+    def __call__(self, packed: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor, Tensor]]:
+        """The arguments of all encoded atoms, how many atoms each relation has, and three counts.
+
+        These are of what may exceed the room: live pairs, for which there is no room here; pairs of R_t; and △.
+
+        Shapes: packed (packed,) → (encoded[-1],), (encoded relations,), three times ().
+        """
+        arguments, counts = packed[: self.starts[-1]], packed[self.starts[-1] :]
         size, states = self.objects + 1, self.state_relations  # the last object is none, and so are all its pairs
         cells = arguments[self.first] * size + arguments[self.second]
         of_state, of_queries = cells[: self.state_cells], cells[self.state_cells :]
@@ -77,7 +100,7 @@ class FixedPairs:
         blocks = [of_state, self.diagonal, triangles.reshape(-1), self.diagonal, of_queries]
         objects = torch.full_like(counts[:1], self.objects)
         numbers = torch.cat([counts[:states], objects, total, objects, counts[states:]])
-        return element[torch.cat(blocks)], numbers, alive, related.sum()
+        return element[torch.cat(blocks)], numbers, (alive, related.sum(), total.sum())
 
     def _close(self, related: Tensor) -> Tensor:
         """R_t of R_1. Shapes: (n + 1, n + 1) → the same."""

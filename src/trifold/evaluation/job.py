@@ -6,6 +6,7 @@ command that asked.
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -13,12 +14,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trifold.planning import find_policy, solve
+from trifold.planning import Scores, find_policy, solve
 from trifold.provenance import Origin, processor_name
 
 if TYPE_CHECKING:
     from trifold.model import Model
-    from trifold.pddl import Domain
+    from trifold.pddl import Domain, State
+
+MARGIN = 0.3
+"""Seconds before the child is ended that are left to replay a plan and to tell of it."""
 
 Report = Callable[[dict[str, Any]], None]
 
@@ -34,6 +38,10 @@ class SolveJob:
     max_steps: int = 1000
     device: str = "auto"
     threads: int | None = None  # torch's; None leaves its default
+    search: str | None = None  # what follows a policy that ends without a plan; None: nothing
+    max_states: int | None = None  # that a search may know
+    improve: float | None = None  # seconds in which a plan is made shorter
+    timeout: float | None = None  # after which the child will be ended: a search and an improvement end before
 
 
 def solve_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
@@ -44,8 +52,10 @@ def solve_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
     """
     from trifold.pddl import load_problem
 
-    asked = SolveJob(**job)
-    policy = find_policy(asked.policy)
+    asked, began = SolveJob(**job), time.monotonic()
+    for name in (asked.policy, asked.search):
+        if name is not None:
+            find_policy(name)  # before torch, which is slow to load
     model, domain, about = _prepare(asked)
     problem = load_problem(domain, Path(asked.problem))
     report({"event": "ready", **about, "objects": len(problem.objects)})
@@ -62,13 +72,23 @@ def solve_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
         warnings.showwarning = on_warning  # such as of atoms that the initial state does not have
         trajectory = solve(
             problem,
-            model.values,
-            looks=model.look if model.config.has_actions else None,
-            policy=policy,
+            model_scores(model),
+            policy=asked.policy,
+            search=asked.search,
             max_steps=asked.max_steps,
+            max_states=asked.max_states,
+            improve=asked.improve,
+            timeout=None if asked.timeout is None else asked.timeout - MARGIN - (time.monotonic() - began),
             on_step=lambda step: report({"event": "step", **asdict(step)}),
         )
     return asdict(trajectory)
+
+
+def model_scores(model: Model) -> Scores[State]:
+    """What a model says of states and of their actions, as policies ask for it."""
+    if not model.config.has_actions:
+        return Scores(model.values, batch=model.batch)
+    return Scores(model.values, model.look, model.look_each, model.batch)
 
 
 def describe_job(job: dict[str, Any], report: Report) -> dict[str, Any]:

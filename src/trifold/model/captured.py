@@ -17,12 +17,12 @@ WASTE = 4
 """With room for this many times what a state has, a smaller graph is worth its capture."""
 
 
-def capture_look(
-    network: HeadedNetwork, encoder: Queried, structure: Structures, precision: str = "split"
-) -> CapturedLook:
-    """The captured look for structures about as large as this one, which lies on the host."""
-    kind = CapturedPairsLook if isinstance(encoder.encoder, Pairs) else CapturedLook
-    return kind(network, encoder, structure, precision)
+@torch.inference_mode()
+def capture_look(network: HeadedNetwork, encoder: Queried, structure: Structures, encoded: Structures) -> CapturedLook:
+    """The captured look for structures about as large as this one, which lies on the host; it is given encoded, too."""
+    is_pairs = type(encoder.encoder) is Pairs  # a subclass may encode otherwise
+    with torch.cuda.device_of(encoded.arguments):
+        return (CapturedPairsLook if is_pairs else CapturedLook)(network, encoder, structure, encoded)
 
 
 class CapturedLook:
@@ -33,34 +33,40 @@ class CapturedLook:
 
     batcher  with the encoded structure, which it lays out
     only     (1,) the index of this structure: 0
-    answer   of the last replay: V, or NaN; what must not exceed ``most``; then, for each relation of queries, as many
+    answer   of the last replay: V, or NaN; what must not exceed ``rooms``; then, for each relation of queries, as many
              scores as there is room for
     """
 
-    def __init__(self, network: HeadedNetwork, encoder: Queried, structure: Structures, precision: str) -> None:
-        self.encoder, self.device = encoder, next(network.parameters()).device
-        self.most: list[int] = []
-        encoded = encoder(structure.to(self.device))
-        counts = encoded.atom_counts.clone(), encoded.element_counts.clone()
-        held = Structures(encoded.signature, self._make_room(structure, encoded), *counts)
-        self.network = LaidOutNetwork(
-            network, held, lambda sizes: [_with_room(n) for n in sizes[:, 0].tolist()], precision
+    rooms: tuple[int, ...] = ()
+
+    def __init__(self, network: HeadedNetwork, encoder: Queried, structure: Structures, encoded: Structures) -> None:
+        self.encoder, self.device = encoder, encoded.device
+        held = Structures(
+            encoded.signature,
+            torch.zeros(self._make_room(structure, encoded), dtype=torch.int64, device=self.device),
+            encoded.atom_counts.clone(),
+            encoded.element_counts.clone(),
         )
-        self.batcher = self.network.batcher
+        self.laid_out = LaidOutNetwork(
+            network, held, lambda sizes: list(map(_with_room, sizes[:, 0].tolist())), "split"
+        )
+        self.batcher = self.laid_out.batcher
         self.limits = self.batcher.limits.tolist()
-        self.queries = [structure.signature.index(name) for name in self.network.queries]
+        self.queries = [structure.signature.index(name) for name in self.laid_out.queries]
         self.only = torch.zeros(1, dtype=torch.int64, device=self.device)
         self._offer(structure)
         self._capture()
 
+    @torch.inference_mode()
     def __call__(self, structure: Structures) -> tuple[float, list[float]] | None:
         """V, or NaN, and the scores of the queries, relation by relation; None if the structure needs another graph."""
-        if not self._offer(structure):
-            return None
-        self.graph.replay()
-        value, *rest = self.answer.tolist()
-        sizes, scores = rest[: len(self.most)], rest[len(self.most) :]
-        if any(size > most for size, most in zip(sizes, self.most, strict=True)):
+        with torch.cuda.device_of(self.only):
+            if not self._offer(structure):
+                return None
+            self.graph.replay()
+            value, *rest = self.answer.tolist()  # which waits for all that was begun: what was offered may change now
+        sizes, scores = rest[: len(self.rooms)], rest[len(self.rooms) :]
+        if any(size > room for size, room in zip(sizes, self.rooms, strict=True)):
             return None
         counts, found, start = structure.atom_counts[:, 0].tolist(), list[float](), 0
         for query, room in zip(self.queries, self.limits[len(self.limits) - len(self.queries) :], strict=True):
@@ -68,30 +74,29 @@ class CapturedLook:
             start += room
         return value, found
 
-    def _make_room(self, structure: Structures, encoded: Structures) -> Tensor:
-        """Room for the arguments of encoded structures of this size, and what ``_offer`` and ``_encode`` need."""
-        return torch.zeros(_with_room(len(encoded.arguments)), dtype=torch.int64, device=self.device)
+    def _make_room(self, structure: Structures, encoded: Structures) -> int:
+        """How many arguments there is room for, where the graph finds the encoded structure."""
+        return _with_room(len(encoded.arguments))
 
     def _offer(self, structure: Structures) -> bool:
-        """Put a structure where the graph reads it, unless the graph has no room for it, or far too much."""
+        """Put a structure where the graph finds it, unless there is no room for it, or far too much."""
         encoded = self.encoder(structure.to(self.device))
         sizes = torch.cat([encoded.atom_counts[self.batcher.index, 0], encoded.element_counts]).tolist()
         most = [*self.limits, self.batcher.capacity.elements - 1]
         needed, room = len(encoded.arguments), len(self.batcher.structures.arguments)
-        if any(size > limit for size, limit in zip(sizes, most, strict=True)) or needed > room:
-            return False
-        if room > WASTE * _with_room(needed):
+        fits = needed <= room and all(size <= limit for size, limit in zip(sizes, most, strict=True))
+        if not fits or room > WASTE * _with_room(needed):
             return False
         self.batcher.take_over(encoded)
         return True
 
     def _encode(self) -> Tensor:
-        """What of encoding the graph does; → (sizes,) what must not exceed ``most``."""
+        """What the graph does before it lays out the structure; → (rooms,) what must not exceed ``rooms``."""
         return torch.empty(0, dtype=torch.int64, device=self.device)
 
     def _read(self) -> Tensor:
         sizes = self._encode()
-        values, scored = self.network.read(*self.batcher(self.only), 1)
+        values, scored = self.laid_out.read(*self.batcher(self.only), 1)
         assert scored is not None
         value = scored.scores.new_full((1,), torch.nan) if values is None else values
         return torch.cat([value.double(), sizes.double(), scored.scores.double()])
@@ -110,48 +115,43 @@ class CapturedLook:
 class CapturedPairsLook(CapturedLook):
     """The look of R-GNN[t], whose graph encodes, too: structures with one number of objects.
 
-    waiting  the arguments of a structure's atoms and how many atoms there are, on the host: see ``FixedPairs``
+    waiting  a structure as ``FixedPairs`` packs it, on the host
     given    the same where the graph reads it
     """
 
-    def _make_room(self, structure: Structures, encoded: Structures) -> Tensor:
+    def _make_room(self, structure: Structures, encoded: Structures) -> int:
         assert isinstance(self.encoder.encoder, Pairs)
-        self.objects, signature = int(structure.element_counts), structure.signature
-        self.atoms = [_with_room(count) for count in structure.atom_counts[:, 0].tolist()]
         triangles = len(encoded.atoms(TRIANGLE)) if TRIANGLE in encoded.signature else 0
-        rooms = _with_room(int(encoded.element_counts)), _with_room(triangles)
-        self.fixed = FixedPairs(self.encoder.encoder, signature, self.objects, self.atoms, *rooms, self.device)
-        self.most = [rooms[0], *rooms]
-        is_pinned = self.device.type == "cuda"
-        self.waiting = torch.empty(self.fixed.starts[-1] + len(signature), dtype=torch.int64, pin_memory=is_pinned)
+        elements, atoms = int(encoded.element_counts), structure.atom_counts[:, 0].tolist()
+        self.rooms = _with_room(elements), _with_room(elements), _with_room(triangles)
+        self.fixed = FixedPairs(
+            self.encoder.encoder,
+            structure.signature,
+            int(structure.element_counts),
+            list(map(_with_room, atoms)),
+            *self.rooms[1:],
+            self.device,
+        )
+        self.waiting = torch.empty(self.fixed.packed, dtype=torch.int64, pin_memory=self.device.type == "cuda")
         self.given = torch.zeros_like(self.waiting, device=self.device)
         self.starts = torch.tensor(self.fixed.encoded[:-1], device=self.device)
-        return torch.zeros(self.fixed.encoded[-1], dtype=torch.int64, device=self.device)
+        return self.fixed.encoded[-1]
 
     def _offer(self, structure: Structures) -> bool:
-        counts = structure.atom_counts[:, 0].tolist()
-        if int(structure.element_counts) != self.objects:
+        """Put a structure where the graph reads it, unless it has too many atoms, or another number of objects."""
+        if not self.fixed.pack(structure, self.waiting):
             return False
-        if any(count > room for count, room in zip(counts, self.atoms, strict=True)):
-            return False
-        waiting, arguments, bounds = self.waiting.numpy(), structure.arguments.numpy(), structure.relation_bounds
-        end = self.fixed.starts[-1]
-        waiting[:end] = self.objects  # none
-        for relation, start in enumerate(self.fixed.starts[:-1]):
-            part = arguments[bounds[relation] : bounds[relation + 1]]
-            waiting[start : start + len(part)] = part
-        waiting[end:] = counts
         self.given.copy_(self.waiting, non_blocking=True)
         return True
 
     def _encode(self) -> Tensor:
-        end, held = self.fixed.starts[-1], self.batcher.structures
-        arguments, counts, alive, related = self.fixed(self.given[:end], self.given[end:])
+        arguments, counts, (alive, related, triangles) = self.fixed(self.given)
+        held, index = self.batcher.structures, self.batcher.index
         held.arguments.copy_(arguments)
         held.element_counts.copy_(alive + 1)
-        self.batcher.counts.copy_(counts[self.batcher.index][:, None])
-        self.batcher.starts.copy_(self.starts[self.batcher.index][:, None])
-        return torch.stack([alive + 1, related, counts.amax()])
+        self.batcher.counts.copy_(counts[index][:, None])
+        self.batcher.starts.copy_(self.starts[index][:, None])
+        return torch.stack([alive + 1, related, triangles])
 
 
 def _with_room(size: float) -> int:

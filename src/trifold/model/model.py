@@ -109,6 +109,11 @@ class Model:
         return next(self.network.parameters()).device
 
     @property
+    def batch(self) -> int:
+        """How many states are worth looking at together: more fill a card, and on a CPU what is alike is merged."""
+        return 32 if self.backend.captured else 8
+
+    @property
     def domain(self) -> Domain:
         """The domain that the model was trained on, read from the model's own PDDL."""
         from trifold.expressions import Source
@@ -159,32 +164,55 @@ class Model:
         union = structures.disjoint_union()
         return self.network.read(union, self._backend_for(union))
 
-    @torch.inference_mode()
     def look(self, state: State, actions: Sequence[str]) -> tuple[float, list[float]]:
         """V of a state, or NaN if the model has none, and the score of each of its actions: one forward pass.
 
         The actions are given as plans have them, such as ``(pick-up a)``. More is better.
         """
-        if not self.config.has_actions:
-            raise TrifoldError("this model has values, and scores no actions", remedy="use --policy values")
-        structure, order = self.ask(state, actions)
+        structure, order = self.ask([state], [actions])
         value, found = self.read_one(structure)
         scores = np.empty(len(order))
         scores[order] = found
         return value, scores.tolist()
 
-    def ask(self, state: State, actions: Sequence[str]) -> tuple[Structures, Integers]:
-        """The structure of a state over its objects, with queries of its actions, and which action each query is of.
+    @torch.inference_mode()
+    def look_each(
+        self, states: Sequence[State], actions: Sequence[Sequence[str]], *, max_rows: int | None = None
+    ) -> list[tuple[float, list[float]]]:
+        """What ``look`` gives for each of several states of one problem, in chunks of at most ``max_rows`` messages."""
+        if len(states) < 2:
+            return [self.look(state, own) for state, own in zip(states, actions, strict=True)]
+        structures, order = self.ask(states, actions)
+        values: list[float] = []
+        found: list[float] = []
+        rows = self.backend.max_rows if max_rows is None else max_rows
+        for chunk in encode_chunks(self.queried, structures.to(self.device), rows):
+            of_states, scored = self.read(chunk)
+            assert scored is not None
+            values += [math.nan] * len(chunk) if of_states is None else of_states.tolist()
+            found += scored.scores[torch.argsort(scored.owners, stable=True)].tolist()
+        scores = np.empty(len(order))
+        scores[order] = found
+        ends = np.cumsum([len(own) for own in actions])
+        return [(value, own.tolist()) for value, own in zip(values, np.split(scores, ends[:-1]), strict=True)]
 
-        Queries come schema by schema, and within a schema in the order of the actions.
+    def ask(self, states: Sequence[State], actions: Sequence[Sequence[str]]) -> tuple[Structures, Integers]:
+        """The structures of states of one problem over its objects, each with queries of its actions.
+
+        And which action each score is of, if all actions lie end to end: those of a state come schema by schema, and
+        within a schema in the order of the actions.
         """
-        self.check_domain(state.problem.domain)
-        structures = state.problem.structures([state])
+        if not self.config.has_actions:
+            raise TrifoldError("this model has values, and scores no actions", remedy="use --policy values")
+        problem = states[0].problem
+        self.check_domain(problem.domain)
+        structures = problem.structures(states)
         self._check_structures(structures)
-        table = state.problem.action_table(actions)
+        table = problem.action_table([action for own in actions for action in own])
         self._warn_unknown(table)
-        queried = table.add_queries(structures, np.array([len(table)]), np.arange(len(table)))
-        return queried, np.argsort(table.schema, kind="stable")
+        counts = np.array([len(own) for own in actions])
+        queried = table.add_queries(structures, counts, np.arange(len(table)))
+        return queried, np.lexsort((table.schema, np.repeat(np.arange(len(states)), counts)))
 
     @torch.inference_mode()
     def read_one(self, structure: Structures) -> tuple[float, list[float]]:
@@ -193,15 +221,16 @@ class Model:
         By the backend ``cuda`` this is a captured graph, made for a size and kept for the structures to come. One with
         more messages than that backend takes at once is not worth it: launches are the least of what it costs.
         """
-        answer = None
-        if self.backend.captured:
-            answer = None if self._captured is None else self._captured(structure)
+        answer = None if self._captured is None else self._captured(structure)
         if answer is not None:
             return answer
         encoded = self.queried(structure.to(self.device))
         if self.backend.captured and int(encoded.message_rows()) <= self.backend.max_rows:
             self._captured = None  # its memory first
-            self._captured = capture_look(self.network, self.queried, structure)
+            self._captured = capture_look(self.network, self.queried, structure, encoded)
+            answer = self._captured(structure)
+            assert answer is not None
+            return answer
         values, scored = self.read(encoded)
         assert scored is not None
         return math.nan if values is None else float(values), scored.scores.tolist()

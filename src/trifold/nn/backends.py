@@ -31,7 +31,7 @@ class Backend:
     obstacle   (network, device) → why it cannot run this network there, or None if it can
     reaches    (network, union) → whether the union is within its limits; where it is not, the reference must do
     gradients  whether ``embed`` has gradients
-    captured   whether a training step by it is captured as one CUDA graph, in products of float16
+    captured   whether a training step by it is captured as a CUDA graph, in products of float16, and a look as another
     max_rows   messages that one layer may send at once
     """
 

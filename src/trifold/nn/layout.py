@@ -204,7 +204,10 @@ class Batcher:
         }
 
     def take_over(self, structures: Structures) -> None:
-        """Lay out other structures from now on, as many, in place: a captured graph reads these very arrays."""
+        """Lay out other structures from now on, as many, in place: a captured graph reads these very arrays.
+
+        ``fits`` goes on to speak of the former ones.
+        """
         held = self.structures
         held.arguments[: len(structures.arguments)].copy_(structures.arguments)
         held.element_counts.copy_(structures.element_counts)

@@ -2,14 +2,17 @@
 
 from trifold.outcomes import Outcome
 from trifold.planning.greedy import TIE, choose, follow_strictly, follow_unvisited
+from trifold.planning.improve import improve
 from trifold.planning.plan import Replay, judge, parse_plan, plan_text, read_plan, replay, write_plan
-from trifold.planning.policies import POLICIES, find_policy
+from trifold.planning.policies import POLICIES, SEARCHES, find_policy
 from trifold.planning.policy import Budget, OnStep, Policy, Scores, Step, Task, Trajectory
 from trifold.planning.scored import follow_scores
+from trifold.planning.search import search_by_beam, search_greedily
 from trifold.planning.solve import solve
 
 __all__ = [
     "POLICIES",
+    "SEARCHES",
     "TIE",
     "Budget",
     "OnStep",
@@ -25,11 +28,14 @@ __all__ = [
     "follow_scores",
     "follow_strictly",
     "follow_unvisited",
+    "improve",
     "judge",
     "parse_plan",
     "plan_text",
     "read_plan",
     "replay",
+    "search_by_beam",
+    "search_greedily",
     "solve",
     "write_plan",
 ]

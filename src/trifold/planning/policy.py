@@ -35,21 +35,44 @@ class Task(Protocol[State]):
 
 
 @dataclass
+class Memory(Generic[State]):
+    """V of states, and what looks at them gave."""
+
+    values: dict[State, float] = field(default_factory=dict)
+    looks: dict[State, tuple[float, list[float]]] = field(default_factory=dict)
+
+
+@dataclass
 class Scores(Generic[State]):
     """What scores the states of a problem and their actions, each number checked, and states counted in `evaluated`.
 
     function  maps a list of states to their V, in order: `Model.values`, V* from a table, or any heuristic
     looks     maps a state and its actions to its V, NaN if unknown, and the score of each, more being better:
               `Model.look`; None if actions have no scores
+    together  maps several states and the actions of each to what `looks` gives for each: `Model.look_each`; None is
+              one look after the other
+    batch     how many states are worth looking at together: what a search expands at once
+    memory    what was seen of states, if it is to be remembered: who comes later does not compute it again
     """
 
     function: Callable[[list[State]], Iterable[float]]
     looks: Callable[[State, list[str]], tuple[float, Iterable[float]]] | None = None
+    together: Callable[[list[State], list[list[str]]], Iterable[tuple[float, Iterable[float]]]] | None = None
+    batch: int = 1
+    memory: Memory[State] | None = None
     evaluated: int = field(default=0, init=False)
     calls: int = field(default=0, init=False)
 
     def values(self, states: list[State]) -> list[float]:
         """V of each state as a plain number, by one call, refusing what cannot be compared."""
+        if self.memory is None:
+            return self._evaluate(states)
+        known = self.memory.values
+        if new := [state for state in states if state not in known]:
+            known.update(zip(new, self._evaluate(new), strict=True))
+        return [known[state] for state in states]
+
+    def _evaluate(self, states: list[State]) -> list[float]:
         found: Any = self.function(states)
         # A tensor or an array is copied to the host once, not once per number.
         numbers = [float(value) for value in (found.tolist() if hasattr(found, "tolist") else found)]
@@ -66,9 +89,28 @@ class Scores(Generic[State]):
 
     def look(self, state: State, actions: list[str]) -> tuple[float, list[float]]:
         """V of a state, or NaN, and the score of each of its actions, refusing what cannot be compared."""
+        return self.look_each([state], [actions])[0]
+
+    def look_each(self, states: list[State], actions: list[list[str]]) -> list[tuple[float, list[float]]]:
+        """What `look` gives for each of several different states, by one call where that can be."""
+        if self.memory is None:
+            return self._look(states, actions)
+        known = self.memory.looks
+        new = [i for i, state in enumerate(states) if state not in known]
+        found = self._look([states[i] for i in new], [actions[i] for i in new])
+        known.update((states[i], answer) for i, answer in zip(new, found, strict=True))
+        return [known[state] for state in states]
+
+    def _look(self, states: list[State], actions: list[list[str]]) -> list[tuple[float, list[float]]]:
         if self.looks is None:
             raise TrifoldError("nothing scores the actions", remedy="use --policy values, or a model that does")
-        value, found = self.looks(state, actions)
+        if self.together is not None and len(states) > 1:
+            found = self.together(states, actions)
+        else:
+            found = map(self.looks, states, actions)
+        return [self._check(own, *answer) for own, answer in zip(actions, found, strict=True)]
+
+    def _check(self, actions: list[str], value: float, found: Iterable[float]) -> tuple[float, list[float]]:
         numbers = [float(score) for score in found]
         if len(numbers) != len(actions):
             raise ValueError(f"there are {len(numbers)} scores for {len(actions)} actions")
@@ -84,19 +126,20 @@ class Scores(Generic[State]):
 
 @dataclass(frozen=True)
 class Budget:
-    """What a policy may use: steps, and seconds since it was made; None is no limit.
+    """What a policy may use: steps, seconds since it was made, and of a search states to know; None is no limit.
 
     >>> Budget(steps=3).end(2), Budget(steps=3).end(3)
     (None, <Outcome.STEP_LIMIT: 'step limit'>)
     """
 
-    steps: int = 1000
+    steps: int | None = 1000
     seconds: float | None = None
+    states: int | None = None
     start: float = field(default_factory=lambda: time.monotonic())
 
     def end(self, steps: int) -> Outcome | None:
         """How an attempt ends that has taken this many steps and wants another one; None: it may."""
-        if steps >= self.steps:
+        if self.steps is not None and steps >= self.steps:
             return Outcome.STEP_LIMIT
         if self.seconds is not None and self.elapsed() >= self.seconds:
             return Outcome.TIMEOUT
@@ -126,6 +169,9 @@ class Trajectory:
     values     V of the states on the way, the initial one first, NaN where it is unknown: one entry more than actions
     steps      that the policy took: states that it moved to, or that a search expanded
     evaluated  states that were evaluated or looked at, and `seconds` the time that it all took: filled in by who calls
+    found_by   the policy or the search that it is of, by its name
+    known      how many states a search knew in the end: what its memory grows with
+    found_length  how long the plan was before it was made shorter, if it was
     failure    why a plan was not believed
     """
 
@@ -135,6 +181,9 @@ class Trajectory:
     steps: int
     evaluated: int | None = None
     seconds: float | None = None
+    found_by: str | None = None
+    known: int | None = None
+    found_length: int | None = None
     failure: str | None = None
 
     @property

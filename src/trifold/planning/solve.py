@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from trifold.outcomes import Outcome
 from trifold.pddl import Executor
+from trifold.planning.improve import improve as improve_plan
 from trifold.planning.plan import judge, replay
 from trifold.planning.policies import find_policy
-from trifold.planning.policy import Budget, OnStep, Policy, Scores, State, Task, Trajectory
+from trifold.planning.policy import Budget, Memory, OnStep, Policy, Scores, State, Task, Trajectory
+
+UNDECIDED = (Outcome.STUCK, Outcome.STEP_LIMIT, Outcome.CYCLE)
+"""Ends of a policy that say nothing about whether there is a plan."""
 
 
 def solve(
@@ -18,16 +23,24 @@ def solve(
     *,
     looks: Callable[[State, list[str]], tuple[float, Iterable[float]]] | None = None,
     policy: str | Policy | None = None,
+    search: str | Policy | None = None,
     max_steps: int = 1000,
+    max_states: int | None = None,
     timeout: float | None = None,
+    improve: float | None = None,
     on_step: OnStep | None = None,
 ) -> Trajectory:
-    """Follow a policy; what it returns is called solved only if its plan replays to the goal.
+    """Follow a policy, and a search if it ends without a plan; what they find is solved only if it replays to the goal.
 
     `values` maps a list of states to their V, in order: `Model.values`, V* from a table, or any heuristic. `looks` maps
     a state and its actions to V and their scores: `Model.look`. `policy` is one of `POLICIES`, a "module:function", or
     the function itself; if it is not given, "actions" where there are `looks`, and else "values". It ends after
     `max_steps` steps, or when `timeout` seconds have passed (looked at between steps). `on_step` is told of each step.
+
+    `search` is one of them, too, such as "greedy"; None is no search. It remembers what the policy has seen, and ends
+    with a plan, with the proof that there is none, when it knows more than `max_states` states, or with the time.
+
+    `improve` is for how many seconds a plan is made shorter, if it can be (`trifold.planning.improve`).
 
     A plan of a PDDL problem is replayed by Trifold's own executor, which shares nothing with pymimir but the parser of
     expressions. If the two disagree, that is an outcome of its own.
@@ -42,13 +55,29 @@ def solve(
     if isinstance(values, Scores) and looks is not None:
         raise ValueError("scores have looks of their own: give them there")
     scores = values if isinstance(values, Scores) else Scores(values, looks)
-    chosen = policy or ("actions" if scores.looks else "values")
-    follow = find_policy(chosen) if isinstance(chosen, str) else chosen
-    before, budget = scores.evaluated, Budget(max_steps, timeout)
-    found = follow(problem, scores, budget, on_step or (lambda step: None))
+    if search is not None:
+        scores = replace(scores, memory=Memory())
+    listen = on_step or (lambda step: None)
+    before, budget = scores.evaluated, Budget(max_steps, timeout, max_states)
+    found = _follow(policy or ("actions" if scores.looks else "values"), problem, scores, budget, listen)
+    if search is not None and found.outcome in UNDECIDED:
+        found = _follow(search, problem, scores, replace(budget, steps=None), listen)
     found = replace(found, evaluated=scores.evaluated - before, seconds=budget.elapsed())
     if found.plan is None:
         return found
+    found = _believe(problem, found)
+    if found.plan is None or improve is None:
+        return found
+    left = math.inf if timeout is None else timeout - budget.elapsed()
+    shorter = improve_plan(problem, found.plan, Budget(None, min(improve, left), max_states))
+    along = (found.values[0], *(math.nan for _ in shorter))  # what it leads through was not evaluated
+    improved = _believe(problem, replace(found, actions=shorter, values=along, found_length=len(found.plan)))
+    return improved if improved.plan is not None and len(improved.plan) < len(found.plan) else found
+
+
+def _believe(problem: Task[State], found: Trajectory) -> Trajectory:
+    """The trajectory as it is if its plan replays to the goal, and else what is wrong with it."""
+    assert found.plan is not None
     executor: Executor | None = getattr(problem, "executor", None)  # of a PDDL problem; other tasks have none
     verdict = judge(executor, found.plan) if executor else replay(problem, found.plan)
     if verdict:
@@ -57,3 +86,12 @@ def solve(
         failure = f"pymimir takes the plan, Trifold's own executor does not: {verdict.failure}"
         return replace(found, outcome=Outcome.DISAGREEMENT, failure=failure)
     return replace(found, outcome=Outcome.INVALID_PLAN, failure=verdict.failure)
+
+
+def _follow(
+    policy: str | Policy, problem: Task[State], scores: Scores[State], budget: Budget, on_step: OnStep
+) -> Trajectory:
+    """What a policy returns, with its name."""
+    if isinstance(policy, str):
+        return replace(find_policy(policy)(problem, scores, budget, on_step), found_by=policy)
+    return replace(policy(problem, scores, budget, on_step), found_by=getattr(policy, "__name__", None))

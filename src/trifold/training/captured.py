@@ -59,15 +59,15 @@ class CapturedStep:
         self.parameters = list(network.parameters())
         shares = shares.to(structures.device)
         measure = partial(likely_sizes, shares=shares, batch=batch)  # room for all but a few batches in a million
-        self.network = LaidOutNetwork(network, structures, measure, precision)
-        self.batcher = self.network.batcher
+        self.laid_out = LaidOutNetwork(network, structures, measure, precision)
+        self.batcher = self.laid_out.batcher
         self.chosen = torch.zeros(batch, dtype=torch.int64, device=structures.device)
         self.upcoming = torch.zeros_like(self.chosen)
         self.layout, self.found = self.batcher(self.chosen)
-        self.laid_out: Tensor | None = None  # the indices whose batch lies in layout and found
-        self.side = torch.cuda.Stream()
+        self.held: Tensor | None = None  # the indices whose batch lies in layout and found
+        self.side = torch.cuda.Stream(structures.device)
         # Of its own: graphs that run at once must not share the workspace of cuBLAS.
-        self.stream = torch.cuda.Stream()
+        self.stream = torch.cuda.Stream(structures.device)
         self._prepare()
         self._capture()
 
@@ -76,11 +76,12 @@ class CapturedStep:
         weights = [parameter.detach().clone() for parameter in self.parameters]
         state = self.optimizer.state
         moments = {p: {name: value.clone() for name, value in entries.items()} for p, entries in state.items()}
-        self.stream.wait_stream(torch.cuda.current_stream())
+        current = torch.cuda.current_stream(self.chosen.device)
+        self.stream.wait_stream(current)
         with torch.cuda.stream(self.stream):
             for _ in range(2):
                 self._step()
-        torch.cuda.current_stream().wait_stream(self.stream)
+        current.wait_stream(self.stream)
         with torch.no_grad():
             for parameter, weight in zip(self.parameters, weights, strict=True):
                 parameter.copy_(weight)
@@ -96,12 +97,12 @@ class CapturedStep:
         """Replay the step on a batch; None, with nothing done, if the batch is beyond the capacity."""
         if not self.batcher.fits(indices):
             return None
-        if self.laid_out is None or not torch.equal(self.laid_out, indices):
+        if self.held is None or not torch.equal(self.held, indices):
             self.chosen.copy_(indices)
             self._hold(*self.batcher(self.chosen))
         self.upcoming.copy_(following.pin_memory(), non_blocking=True)
         self.graph.replay()
-        self.laid_out = following
+        self.held = following
         return self.loss.clone()
 
     def _step(self) -> Tensor:
@@ -110,7 +111,7 @@ class CapturedStep:
         self.side.wait_stream(stream)
         with torch.cuda.stream(self.side):
             following = self.batcher(self.upcoming)
-        read = self.network.read(self.layout, self.found, len(self.chosen))
+        read = self.laid_out.read(self.layout, self.found, len(self.chosen))
         loss = joint_loss(*read, self.targets[self.chosen])
         for parameter, gradient in zip(self.parameters, torch.autograd.grad(loss, self.parameters), strict=True):
             parameter.grad = gradient

@@ -1,0 +1,183 @@
+"""Searches on toy tasks: they do what naive twins do, find a plan where there is one, or prove that there is none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from planning.test_own_policy import DOMAIN, PROBLEM
+from planning.test_policy import Counter, Graph, distances, graphs
+from trifold.commands import app
+from trifold.model import Model, ModelConfig
+from trifold.pddl import load_domain, load_problem
+from trifold.planning import SEARCHES, Budget, Outcome, Scores, Step, Trajectory, find_policy, replay, solve
+
+values = st.lists(st.integers(0, 3), min_size=8, max_size=8)
+score_tables = st.lists(st.lists(st.integers(-3, 3), min_size=4, max_size=4), min_size=8, max_size=8)
+
+
+def asked(table: list[int], scores: list[list[int]] | None, batch: int = 1, *, has_values: bool = True) -> Scores[int]:
+    """What tables say of states and of their actions."""
+
+    def value(states: list[int]) -> list[float]:
+        return [float(table[state]) for state in states]
+
+    if scores is None:
+        return Scores(value, batch=batch)
+
+    def look(state: int, actions: list[str]) -> tuple[float, list[float]]:
+        return float(table[state]) if has_values else math.nan, [float(q) for q in scores[state][: len(actions)]]
+
+    def look_each(states: list[int], actions: list[list[str]]) -> list[tuple[float, list[float]]]:
+        return [look(state, own) for state, own in zip(states, actions, strict=True)]
+
+    return Scores(value, look, look_each, batch)
+
+
+def naive_search(graph: Graph, table: list[int], scores: list[list[int]] | None) -> tuple[str, list[str], list[int]]:
+    """Greedy best-first search, one state at a time, over a list that is searched from its first entry each time."""
+    start = graph.initial_state
+    plans: dict[int, list[str]] = {start: []}
+    if graph.is_goal(start):
+        return "solved", [], []
+    open_list, expanded = [(0.0, start)], list[int]()
+    while open_list:
+        least = min(estimate for estimate, _ in open_list)
+        index = next(i for i, (estimate, _) in enumerate(open_list) if estimate == least)
+        _, state = open_list.pop(index)
+        expanded.append(state)
+        ways = list(enumerate(graph.successors(state)))
+        if scores is not None:
+            ways.sort(key=lambda way: -scores[state][way[0]])
+        for i, (action, successor) in ways:
+            if successor not in plans:
+                plans[successor] = [*plans[state], action]
+                q = 0.0 if scores is None else 1 / (1 + math.exp(-scores[state][i]))
+                open_list.append((table[successor] if scores is None else table[state] + 1 - 2 * q, successor))
+        goals = [successor for successor in plans if graph.is_goal(successor)]
+        if goals:
+            return "solved", plans[goals[0]], expanded
+    return "unsolvable", [], expanded
+
+
+@given(graphs(), values, st.none() | score_tables)
+def test_a_greedy_search_expands_what_the_naive_one_expands(
+    graph: Graph, table: list[int], scores: list[list[int]] | None
+) -> None:
+    expanded: list[int] = []
+
+    class Watched(Graph):
+        def successors(self, state: int) -> list[tuple[str, int]]:
+            expanded.append(state)
+            return super().successors(state)
+
+    watched = Watched(graph.edges, graph.goals)
+    found = find_policy("greedy")(watched, asked(table, scores), Budget(steps=None), lambda step: None)
+    outcome, actions, order = naive_search(graph, table, scores)
+    assert (found.outcome, list(found.actions), expanded) == (outcome, actions, order)
+    assert found.steps == len(order)
+
+
+@given(graphs(), values, st.none() | score_tables, st.sampled_from(SEARCHES), st.integers(1, 4), st.booleans())
+def test_a_plan_is_found_wherever_there_is_one(
+    graph: Graph, table: list[int], scores: list[list[int]] | None, name: str, batch: int, has_values: bool
+) -> None:
+    found = solve(graph, asked(table, scores, batch, has_values=has_values), policy=name)
+    if graph.initial_state in distances(graph):
+        assert found.outcome is Outcome.SOLVED and found.plan is not None and replay(graph, found.plan)
+    else:
+        assert found.outcome is Outcome.UNSOLVABLE and found.actions == ()
+    assert found.found_by == name and len(found.values) == len(found.actions) + 1
+    assert found.known is not None and found.known <= 8
+
+
+@given(graphs(), values, score_tables, st.sampled_from(SEARCHES))
+def test_a_search_after_a_policy_computes_nothing_again(
+    graph: Graph, table: list[int], scores: list[list[int]], name: str
+) -> None:
+    given_scores, looked = asked(table, scores, 2), list[int]()
+    looks: Callable[[int, list[str]], Any] = given_scores.looks  # type: ignore[assignment]
+
+    def look(state: int, actions: list[str]) -> Any:
+        looked.append(state)
+        return looks(state, actions)
+
+    watched = Scores(given_scores.function, look, lambda states, actions: map(look, states, actions), 2)
+    found = solve(graph, watched, search=name)
+    assert len(looked) == len(set(looked)) == found.evaluated
+    is_solvable = graph.initial_state in distances(graph)
+    assert found.outcome is (Outcome.SOLVED if is_solvable else Outcome.UNSOLVABLE)
+    alone = solve(graph, watched)
+    assert (found.found_by == "actions") == (alone.outcome is Outcome.SOLVED)
+
+
+@given(graphs(), st.sampled_from(SEARCHES))
+def test_with_the_distances_themselves_a_search_goes_straight_to_the_goal(graph: Graph, name: str) -> None:
+    known = distances(graph)
+    found = solve(graph, lambda states: [known.get(state, 99) for state in states], policy=name)
+    if 0 in known:
+        assert len(found.actions) == found.steps == known[0]
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_ends_at_its_limits(name: str) -> None:
+    """Of states, of steps, and of seconds; the task has no end, and V leads away from the goal."""
+    task = Counter(target=-(10**9))
+
+    def away(states: list[int]) -> list[float]:
+        return [-state for state in states]
+
+    found = solve(task, away, policy=name, max_steps=10**9, max_states=50)
+    assert found.outcome is Outcome.STATE_LIMIT and 50 < (found.known or 0) < 60 and found.actions == ()
+    assert solve(task, away, policy=name, max_steps=7).outcome is Outcome.STEP_LIMIT
+    assert solve(task, away, policy=name, max_steps=10**9, timeout=0.0).outcome is Outcome.TIMEOUT
+
+
+def test_a_search_says_how_far_it_is() -> None:
+    seen: list[Step] = []
+    graph = Graph({0: [("(a)", 1), ("(b)", 2)], 2: [("(c)", 3)]}, {3})
+    found = solve(graph, lambda states: [float(state) for state in states], policy="greedy", on_step=seen.append)
+    assert found == Trajectory(Outcome.SOLVED, ("(b)", "(c)"), found.values, 3, 3, found.seconds, "greedy", known=4)
+    assert [(step.number, step.action) for step in seen] == [(1, None), (2, "(a)"), (3, "(b)")]
+
+
+@pytest.fixture(scope="module")
+def fork(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that goes the wrong way, and two problems whose ways do not join again."""
+    folder = tmp_path_factory.mktemp("fork")
+    for name, place in (("solvable", "goal"), ("unsolvable", "island")):
+        (folder / f"{name}.pddl").write_text(PROBLEM.replace("PLACE", place))
+    domain, config = load_domain(DOMAIN), ModelConfig(dim=2, layers=1)
+    relations = config.build_encoder().signature(domain.signature)
+    for seed in range(50):
+        model = Model.fresh(config, domain.signature, DOMAIN, {name: 1 for name, _ in relations}, seed=seed)
+        if solve(load_problem(domain, folder / "solvable.pddl"), model.values).outcome is Outcome.STUCK:
+            model.save(folder / "model")
+            return folder
+    raise AssertionError("no seed goes the wrong way")
+
+
+@pytest.mark.parametrize(
+    ("problem", "words", "code", "said"),
+    [
+        ("solvable", [], 0, "solved by greedy after"),
+        ("solvable", ["--search", "beam"], 0, "solved by beam after"),
+        ("solvable", ["--search", "none"], 4, "stuck by values after"),
+        ("unsolvable", [], 11, "unsolvable by greedy after 5 steps"),
+        ("unsolvable", ["--max-states", "2"], 12, "state limit by greedy"),
+        ("solvable", ["--search", "nonsense"], None, "there is no policy 'nonsense'"),
+    ],
+)
+def test_solve_searches_where_the_policy_is_stuck(
+    fork: Path, problem: str, words: list[str], code: int | None, said: str
+) -> None:
+    done = CliRunner().invoke(app, ["solve", str(fork / "model"), str(fork / f"{problem}.pddl"), *words])
+    assert code is None or done.exit_code == code
+    assert said in done.stderr + str(done.exception)
