@@ -366,3 +366,16 @@ def test_threads_are_those_that_were_asked_for_or_a_share_of_the_cores(monkeypat
     for asked, workers, threads in (("3", 1, 3), ("", 2, 4), ("0", 16, 1), ("many", 8, 1)):
         monkeypatch.setenv("OMP_NUM_THREADS", asked)
         assert threads_each(workers) == threads
+
+
+def test_a_child_that_is_ended_while_it_looks_for_a_shorter_plan_has_the_last_one(monkeypatch: Any) -> None:
+    def end(function: str, jobs: Any, *, on_event: Any, **more: Any) -> Any:
+        on_event(0, {"event": "step", "number": 3, "action": "(go)", "value": 2.0})
+        for plan in (["(a)", "(b)"], ["(c)"]):
+            on_event(0, {"event": "plan", "actions": plan})
+        yield Result(0, Outcome.TIMEOUT, None, "over 1 s", 1.0)
+
+    monkeypatch.setattr(attempt, "run_isolated", end)
+    (found,) = attempt_each([SolveJob("model", "problem")], limits=Limits(1.0))
+    assert (found.trajectory.outcome, found.trajectory.plan, found.error) == (Outcome.SOLVED, ("(c)",), None)
+    assert len(found.trajectory.values) == 2

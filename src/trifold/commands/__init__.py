@@ -15,6 +15,7 @@ from trifold.commands.expressivity import expressivity
 from trifold.commands.generate import add_domains
 from trifold.commands.generate import app as generate
 from trifold.commands.label import label
+from trifold.commands.learning_track import learn, plan
 from trifold.commands.models import models
 from trifold.commands.reference import reference
 from trifold.commands.select import select
@@ -32,7 +33,8 @@ app = typer.Typer(
     rich_markup_mode=None,  # or [t] would be read as markup
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (domains, label, expressivity, train, select, solve, evaluate, reference, table, models, bench):
+VERBS = (domains, label, expressivity, train, select, solve, evaluate, reference, table, models, bench, learn, plan)
+for command in VERBS:
     app.command(cls=TrainCommand if command is train else None)(command)
 app.add_typer(generate)
 

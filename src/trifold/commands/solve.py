@@ -39,7 +39,9 @@ Improve = Annotated[
 
 def solve(
     model: options.ModelFile,
-    problem: Annotated[Path, typer.Argument(help="A PDDL problem file.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="[DOMAIN] PROBLEM", help="A PDDL problem, after another text of its domain.")
+    ],
     domain: options.DomainFile = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write the plan; standard output if not given.")
@@ -62,8 +64,8 @@ def solve(
     successor with the least V, as the paper does. A policy that ends without a plan is followed by a --search, which
     remembers what the policy has seen and ends with a plan, with the proof that there is none, or at a limit.
 
-    The model carries its domain, so --domain is needed only to use another text of it. The plan is replayed by an
-    engine of its own before it is called solved.
+    The model carries its domain, so DOMAIN, or --domain, is needed only to use another text of it. The plan is replayed
+    by an engine of its own before it is called solved.
 
     Exit codes: 0 solved, 2 bad input, 3 step limit, 4 stuck, 5 cycle (--strict), 6 timeout, 7 memory limit, 8 crash,
     9 invalid plan, 10 disagreement of two engines about the plan, 11 unsolvable, 12 state limit (--max-states), 13 no
@@ -74,7 +76,7 @@ def solve(
     from trifold.processes import Limits
     from trifold.shipped import best_policy, find_model
 
-    model_file = find_model(model)
+    model_file, (domain, problem) = find_model(model), _read_files(files, domain)
     _check_files([model_file, problem, *([domain] if domain else [])], output)
     name = options.choose_policy(policy, strict) or best_policy(model_file)
     job = SolveJob(
@@ -95,6 +97,13 @@ def solve(
         raise attempt.error
     _tell(attempt, output, json, quiet)
     raise typer.Exit(attempt.trajectory.outcome.exit_code)
+
+
+def _read_files(files: Sequence[Path], domain: Path | None) -> tuple[Path | None, Path]:
+    """The domain, if one is given, and the problem."""
+    if len(files) > 2 or (len(files) == 2 and domain is not None):
+        raise typer.BadParameter("give one problem, and before it one domain at most")
+    return (files[0] if len(files) == 2 else domain), files[-1]
 
 
 def _check_files(files: Sequence[Path], output: Path | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -18,8 +19,8 @@ from trifold.processes import Limits, Result, run_isolated
 class Attempt:
     """What came of one job.
 
-    trajectory  that the child returned; of one that did not live to do so, how it ended, the steps that it had told of,
-                and V before the first and after the last of them
+    trajectory  that the child returned; of one that did not live to do so, the last plan that it had told of or, if
+                none, how it ended, the steps that it had told of, and V before the first and after the last of them
     seconds     of the whole attempt, parsing included
     error       what went wrong, in words
     about       the names of model, domain and device and the number of objects; None if the child never got so far
@@ -41,6 +42,7 @@ class _Told:
     warnings: list[str] = field(default_factory=list)
     steps: int = 0
     values: tuple[float, ...] = ()
+    plan: tuple[str, ...] | None = None
 
     def listen(self, event: dict[str, Any]) -> None:
         match event:
@@ -50,6 +52,8 @@ class _Told:
                 self.warnings.append(message)
             case {"event": "step", "number": number, "value": value}:
                 self.steps, self.values = number, (*self.values[:1], value)
+            case {"event": "plan", "actions": actions}:
+                self.plan = tuple(actions)
 
 
 def attempt_each(
@@ -96,6 +100,9 @@ def _attempt(job: SolveJob, result: Result, told: _Told) -> Attempt:
     if result.value and not result.error:
         trajectory = Trajectory.from_json(result.value)
         error = TrifoldError(trajectory.failure) if trajectory.failure else None
+    elif told.plan is not None:  # it was ended while it looked for a shorter one
+        along = (*told.values[:1], *(math.nan for _ in told.plan))
+        trajectory, error = Trajectory(Outcome.SOLVED, told.plan, along, told.steps), None
     else:
         trajectory, error = Trajectory(result.outcome, (), told.values, told.steps), result.error
     return Attempt(job, trajectory, result.seconds, error, told.about, tuple(told.warnings))

@@ -48,7 +48,7 @@ def solve_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
     """Attempt a problem, and return the trajectory as JSON.
 
     While it lasts it reports one event `ready` with what was loaded, then an event `step` for each step of the policy,
-    and an event `warning` for each thing that the user should know.
+    an event `plan` for each plan, shorter ones too, and an event `warning` for each thing that the user should know.
     """
     from trifold.pddl import load_problem
 
@@ -80,6 +80,7 @@ def solve_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
             improve=asked.improve,
             timeout=None if asked.timeout is None else asked.timeout - MARGIN - (time.monotonic() - began),
             on_step=lambda step: report({"event": "step", **asdict(step)}),
+            on_plan=lambda plan: report({"event": "plan", "actions": list(plan)}),
         )
     return asdict(trajectory)
 

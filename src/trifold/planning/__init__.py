@@ -1,6 +1,7 @@
 """Acting: policies over a problem and what scores its states, plans and their replay."""
 
 from trifold.outcomes import Outcome
+from trifold.planning.goal_counts import goal_counts
 from trifold.planning.greedy import TIE, choose, follow_strictly, follow_unvisited
 from trifold.planning.improve import improve
 from trifold.planning.plan import Replay, judge, parse_plan, plan_text, read_plan, replay, write_plan
@@ -28,6 +29,7 @@ __all__ = [
     "follow_scores",
     "follow_strictly",
     "follow_unvisited",
+    "goal_counts",
     "improve",
     "judge",
     "parse_plan",

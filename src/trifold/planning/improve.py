@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from trifold.planning.policy import Budget, State, Task
 
@@ -14,8 +14,13 @@ Ways = Mapping[State, Sequence[tuple[str, State]]]
 """The actions of each known state, and the states that they lead to."""
 
 
-def improve(task: Task[State], plan: Sequence[str], budget: Budget) -> tuple[str, ...]:
-    """A plan that is as short or shorter, as far as the budget of seconds and states goes.
+def improve(
+    task: Task[State],
+    plan: Sequence[str],
+    budget: Budget,
+    on_shorter: Callable[[tuple[str, ...]], None] = lambda plan: None,
+) -> tuple[str, ...]:
+    """A plan that is as short or shorter, as far as the budget of seconds and states goes; each shorter one is told.
 
     The states of the plan are expanded, then those around them, ring by ring: plan neighbourhood graph search (Nakhost
     and Müller, ICAPS 2010). A shorter way through all that is known becomes the plan, around which it begins again; so
@@ -41,6 +46,7 @@ def improve(task: Task[State], plan: Sequence[str], budget: Budget) -> tuple[str
             shorter = _shortest(task, ways)
             if shorter is not None and len(shorter) < len(best):
                 best = shorter
+                on_shorter(best)
                 queue = deque(_walk(task, best))
                 met = set(queue)
         if has_ended:

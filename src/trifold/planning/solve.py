@@ -29,6 +29,7 @@ def solve(
     timeout: float | None = None,
     improve: float | None = None,
     on_step: OnStep | None = None,
+    on_plan: Callable[[tuple[str, ...]], None] = lambda plan: None,
 ) -> Trajectory:
     """Follow a policy, and a search if it ends without a plan; what they find is solved only if it replays to the goal.
 
@@ -40,7 +41,8 @@ def solve(
     `search` is one of them, too, such as "greedy"; None is no search. It remembers what the policy has seen, and ends
     with a plan, with the proof that there is none, when it knows more than `max_states` states, or with the time.
 
-    `improve` is for how many seconds a plan is made shorter, if it can be (`trifold.planning.improve`).
+    `improve` is for how many seconds a plan is made shorter, if it can be (`trifold.planning.improve`). `on_plan` is
+    told of each plan that replays to the goal, when it is found: the first, and then shorter ones.
 
     A plan of a PDDL problem is replayed by Trifold's own executor, which shares nothing with pymimir but the parser of
     expressions. If the two disagree, that is an outcome of its own.
@@ -66,13 +68,30 @@ def solve(
     if found.plan is None:
         return found
     found = _believe(problem, found)
-    if found.plan is None or improve is None:
+    if found.plan is None:
+        return found
+    on_plan(found.plan)
+    if improve is None:
         return found
     left = math.inf if timeout is None else timeout - budget.elapsed()
-    shorter = improve_plan(problem, found.plan, Budget(None, min(improve, left), max_states))
-    along = (found.values[0], *(math.nan for _ in shorter))  # what it leads through was not evaluated
-    improved = _believe(problem, replace(found, actions=shorter, values=along, found_length=len(found.plan)))
-    return improved if improved.plan is not None and len(improved.plan) < len(found.plan) else found
+    return _shorten(problem, found, Budget(None, min(improve, left), max_states), on_plan)
+
+
+def _shorten(
+    problem: Task[State], found: Trajectory, budget: Budget, on_plan: Callable[[tuple[str, ...]], None]
+) -> Trajectory:
+    """The trajectory with the shortest plan that could be found within a budget."""
+    best = [found]
+
+    def keep(plan: tuple[str, ...]) -> None:
+        along = (found.values[0], *(math.nan for _ in plan))  # what it leads through was not evaluated
+        shorter = _believe(problem, replace(found, actions=plan, values=along, found_length=len(found.actions)))
+        if shorter.plan is not None:
+            best.append(shorter)
+            on_plan(shorter.plan)
+
+    improve_plan(problem, found.actions, budget, keep)
+    return best[-1]
 
 
 def _believe(problem: Task[State], found: Trajectory) -> Trajectory:

@@ -1,0 +1,56 @@
+"""`trifold learn` and `trifold plan`: knowledge within a time, and numbered plans that are valid and get shorter."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from command_line import trifold
+from trifold.domains import DOMAINS, domain_text
+from trifold.model import Model
+from trifold.pddl import load_domain, load_problem
+from trifold.planning import read_plan, replay
+
+
+@pytest.fixture(scope="module")
+def track(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Gripper with small problems, one that is too large to be labelled, and one to plan for."""
+    folder = tmp_path_factory.mktemp("track")
+    (folder / "domain.pddl").write_text(domain_text("gripper"))
+    for balls in (1, 2, 3, 4, 40):
+        (folder / f"p{balls}.pddl").write_text(DOMAINS["gripper"].problem(random.Random(balls), balls))
+    (folder / "test.pddl").write_text(DOMAINS["gripper"].problem(random.Random(0), 3, start="classic"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def knowledge(track: Path) -> Path:
+    training = [track / f"p{balls}.pddl" for balls in (3, 1, 40, 2, 4)]
+    trifold("learn", track / "knowledge", track / "domain.pddl", *training, "--minutes", 0.1, "--quiet")
+    return track / "knowledge"
+
+
+def test_knowledge_is_a_model_with_both_heads_that_has_seen_what_could_be_labelled(knowledge: Path) -> None:
+    model = Model.load(knowledge)
+    assert model.config.heads == "both"
+    assert 1 <= model.provenance["data"]["problems"] <= 4
+
+
+def test_plans_are_numbered_and_valid_and_get_shorter(track: Path, knowledge: Path) -> None:
+    words = (knowledge, track / "domain.pddl", track / "test.pddl", track / "sas_plan")
+    trifold("plan", *words, "--timeout", 20)
+    files = sorted(track.glob("sas_plan.*"), key=lambda file: int(file.suffix[1:]))
+    assert [file.name for file in files] == [f"sas_plan.{number}" for number in range(1, len(files) + 1)]
+    problem = load_problem(load_domain(track / "domain.pddl"), track / "test.pddl")
+    plans = [read_plan(file) for file in files]
+    assert all(replay(problem, plan) for plan in plans)
+    assert [len(plan) for plan in plans] == sorted({len(plan) for plan in plans}, reverse=True)
+    assert len(plans[-1]) == 9  # of which there is no shorter one: the space is small enough to be known
+
+
+def test_where_nothing_can_be_labelled_it_is_said(track: Path) -> None:
+    done = trifold("learn", track / "none", track / "domain.pddl", track / "domain.pddl", "--minutes", 0.01, code=2)
+    assert "no problem could be labelled" in done.stderr
+    assert not (track / "none").exists()
