@@ -46,6 +46,7 @@ SLOW = [
     "tests/pddl/test_rewriting.py",
     "tests/test_extensions.py",
     "tests/training",
+    "tests/up/test_planner.py",
     "tests/wl/test_networks.py",
     "tests/wl/test_refinement.py",
 ]

@@ -48,6 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "analysis": {"data", "encoders", "errors", "memory", "pddl", "structures", "wl"},
     "bench": {"data", "domains", "encoders", "errors", "evaluation", "files", "model", "nn", "outcomes"}
     | {"pddl", "processes", "provenance", "structures", "training"},
+    "up": {"errors", "memory", "model", "outcomes", "pddl", "planning", "shipped"},
     "__main__": {"commands"},
 }
 MAY_IMPORT_ALL = {"__init__", "commands"}
@@ -67,7 +68,7 @@ ONLY_LIBRARIES: dict[str, set[str]] = {
     "domains": set(),
     "structures": {"torch"},
 }
-LIBRARY_HOME = {"pymimir": "pddl"}
+LIBRARY_HOME = {"pymimir": "pddl", "unified_planning": "up"}
 
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "base", "manager"}
 MAX_LINES = 400

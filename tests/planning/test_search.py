@@ -181,3 +181,20 @@ def test_solve_searches_where_the_policy_is_stuck(
     done = CliRunner().invoke(app, ["solve", str(fork / "model"), str(fork / f"{problem}.pddl"), *words])
     assert code is None or done.exit_code == code
     assert said in done.stderr + str(done.exception)
+
+
+def test_a_policy_that_is_lost_is_followed_by_the_search_and_alone_it_goes_on() -> None:
+    """V is the same everywhere on a way that has no end, and the goal is on another."""
+    edges = {i: [(f"(on {i})", i + 1)] for i in range(1, 3000)}
+    graph = Graph({0: [("(right)", 1), ("(wrong)", 4000)], 4000: [("(goal)", 5000)]} | edges, {5000})
+
+    def value(states: list[int]) -> list[float]:
+        return [9.0 if state == 0 else 5.0 if state < 4000 else 6.0 for state in states]
+
+    alone = solve(graph, value)
+    assert (alone.outcome, alone.steps) == (Outcome.STEP_LIMIT, 1000)
+    seen: list[Step] = []
+    short = solve(graph, value, search="greedy", max_states=60, on_step=seen.append)
+    assert (short.outcome, short.found_by) == (Outcome.STATE_LIMIT, "greedy")
+    policy_steps = [step.number for step in seen].index(1, 2)  # where the search begins to count
+    assert policy_steps == 53  # the start, the first step, which had a lesser V, and 51 more

@@ -79,10 +79,9 @@ def solve(
     model_file, (domain, problem) = find_model(model), _read_files(files, domain)
     _check_files([model_file, problem, *([domain] if domain else [])], output)
     name = options.choose_policy(policy, strict) or best_policy(model_file)
+    files_given = str(model_file), str(problem), str(domain) if domain else None
     job = SolveJob(
-        str(model_file),
-        str(problem),
-        str(domain) if domain else None,
+        *files_given,
         name,
         max_steps,
         device,
@@ -90,6 +89,7 @@ def solve(
         max_states=max_states,
         improve=improve,
         timeout=timeout,
+        threads=1 if name == "actions" else None,  # one look is small, and threads that wait for each other are slow
     )
     with when_interrupted("interrupted"), _show_steps(quiet) as on_event:
         (attempt,) = attempt_each([job], limits=Limits(timeout, memory), on_event=on_event)

@@ -45,6 +45,14 @@ class AtomIndex:
             facts.append((f"{literal.predicate}@goal{'' if literal.positive else '-not'}", literal.arguments))
         rows = sorted(self.row(*fact) for fact in facts)
         self.static_rows = np.array(rows, np.int32).reshape(-1, 1 + self.width)
+        self.goal = frozenset(literal for literal in description.goal if literal.predicate in varying)
+        holds = set(self.static)
+        self.unmet_static = sum(
+            (literal._replace(positive=True) in holds) != literal.positive
+            for literal in description.goal
+            if literal.predicate not in varying
+        )
+        self.signs = np.empty(0, np.int64)  # of each index: 1 if the goal asks for the atom, −1 if for its negation
         self.literals: list[Literal] = []
         self.index_of = np.empty(0, np.int32)  # pymimir's code of an atom → our index, UNSEEN or INVENTED
         self.has_invented = False
@@ -88,6 +96,18 @@ class AtomIndex:
             owner = np.repeat(np.arange(len(handles)), counts)[kept]
             counts, indices = np.bincount(owner, minlength=len(handles)), indices[kept]
         return np.concatenate([[0], np.cumsum(counts)]), indices
+
+    def count_unmet(self, handles: Sequence[Any]) -> Integers:
+        """How many literals of the goal do not hold in each of pymimir's states, (states,)."""
+        offsets, indices = self.gather(handles)
+        if len(self.signs) < len(self.literals):
+            new = [
+                (literal in self.goal) - (literal._replace(positive=False) in self.goal)
+                for literal in self.literals[len(self.signs) :]
+            ]
+            self.signs = np.concatenate([self.signs, np.array(new, np.int64)])
+        met = np.concatenate([[0], np.cumsum(self.signs[indices])])[offsets]
+        return self.unmet_static + sum(literal.positive for literal in self.goal) - np.diff(met)
 
     def _learn(self, codes: Integers) -> None:
         """Number the atoms that were not met before."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from trifold.expressions import Source, open_source
 from trifold.pddl.actions import ActionTable, GroundName, parse_action
 from trifold.pddl.atom_index import AtomIndex
+from trifold.pddl.atoms import Integers
 from trifold.pddl.description import DomainDescription, ProblemDescription, describe_domain, describe_problem
 from trifold.pddl.engine import Engine, create_context, release_at_exit
 from trifold.pddl.executor import Executor
@@ -94,6 +95,10 @@ class Problem:
         """Whether the goal holds in the state."""
         goal = self.engine.goal
         return bool(goal.test_static_goal() and goal.test_dynamic_goal(state.handle))
+
+    def count_unmet(self, states: Sequence[State]) -> Integers:
+        """How many literals of the goal do not hold in each of the states, (states,): 0 in a goal alone."""
+        return self.atom_index.count_unmet([state.handle for state in states])
 
     def successors(self, state: State) -> list[tuple[str, State]]:
         """Each applicable action, such as ``(pick-up a)``, and the state it leads to, sorted by the action's text."""

@@ -18,7 +18,7 @@ def goal_counts(problem: Problem) -> Scores[State]:
     >>> from trifold.planning import solve
     >>> problem = load_problem(load_domain("gripper/domain.pddl"), "problem.pddl")
     >>> found = solve(problem, goal_counts(problem), policy="greedy")
-    >>> found.outcome.value, found.values[0], found.values[-1]
-    ('solved', 2.0, 0.0)
+    >>> found.outcome.value, found.values[1:3], found.values[-1]
+    ('solved', (2.0, 2.0), 0.0)
     """
     return Scores(problem.count_unmet, batch=BATCH)

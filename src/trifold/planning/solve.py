@@ -9,9 +9,13 @@ from dataclasses import replace
 from trifold.outcomes import Outcome
 from trifold.pddl import Executor
 from trifold.planning.improve import improve as improve_plan
+from trifold.planning.patience import Patience
 from trifold.planning.plan import judge, replay
 from trifold.planning.policies import find_policy
-from trifold.planning.policy import Budget, Memory, OnStep, Policy, Scores, State, Task, Trajectory
+from trifold.planning.policy import Budget, Memory, OnStep, Policy, Scores, State, Step, Task, Trajectory
+
+PATIENCE = 50
+"""Where a search may follow, a policy that has not seen a lesser V for this many steps is taken to be lost."""
 
 UNDECIDED = (Outcome.STUCK, Outcome.STEP_LIMIT, Outcome.CYCLE)
 """Ends of a policy that say nothing about whether there is a plan."""
@@ -38,8 +42,9 @@ def solve(
     the function itself; if it is not given, "actions" where there are `looks`, and else "values". It ends after
     `max_steps` steps, or when `timeout` seconds have passed (looked at between steps). `on_step` is told of each step.
 
-    `search` is one of them, too, such as "greedy"; None is no search. It remembers what the policy has seen, and ends
-    with a plan, with the proof that there is none, when it knows more than `max_states` states, or with the time.
+    `search` is one of them, too, such as "greedy"; None is no search. It follows a policy that ends without a plan, or
+    sees no lesser V for `PATIENCE` steps, and remembers what that has seen. It ends with a plan, with the proof that
+    there is none, when it knows more than `max_states` states, or with the time.
 
     `improve` is for how many seconds a plan is made shorter, if it can be (`trifold.planning.improve`). `on_plan` is
     told of each plan that replays to the goal, when it is found: the first, and then shorter ones.
@@ -59,11 +64,9 @@ def solve(
     scores = values if isinstance(values, Scores) else Scores(values, looks)
     if search is not None:
         scores = replace(scores, memory=Memory())
-    listen = on_step or (lambda step: None)
     before, budget = scores.evaluated, Budget(max_steps, timeout, max_states)
-    found = _follow(policy or ("actions" if scores.looks else "values"), problem, scores, budget, listen)
-    if search is not None and found.outcome in UNDECIDED:
-        found = _follow(search, problem, scores, replace(budget, steps=None), listen)
+    chosen = policy or ("actions" if scores.looks else "values")
+    found = _attempt(problem, scores, chosen, search, budget, on_step or (lambda step: None))
     found = replace(found, evaluated=scores.evaluated - before, seconds=budget.elapsed())
     if found.plan is None:
         return found
@@ -75,6 +78,29 @@ def solve(
         return found
     left = math.inf if timeout is None else timeout - budget.elapsed()
     return _shorten(problem, found, Budget(None, min(improve, left), max_states), on_plan)
+
+
+def _attempt(
+    problem: Task[State],
+    scores: Scores[State],
+    policy: str | Policy,
+    search: str | Policy | None,
+    budget: Budget,
+    on_step: OnStep,
+) -> Trajectory:
+    """What the policy returns or, if there is a search and the policy ends without a plan, what that returns."""
+    if search is None:
+        return _follow(policy, problem, scores, budget, on_step)
+    patience = Patience(**vars(budget), most=PATIENCE)
+
+    def watch(step: Step) -> None:
+        patience.see(step)
+        on_step(step)
+
+    found = _follow(policy, problem, scores, patience, watch)
+    if found.outcome in UNDECIDED:
+        return _follow(search, problem, scores, replace(budget, steps=None), on_step)
+    return found
 
 
 def _shorten(

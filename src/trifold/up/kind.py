@@ -1,0 +1,37 @@
+"""Which problems of Unified Planning the engines take, and who made them."""
+
+from __future__ import annotations
+
+from unified_planning.engines import Credits
+from unified_planning.model import ProblemKind
+
+from trifold import __version__
+
+FEATURES = (
+    "ACTION_BASED",
+    *("FLAT_TYPING", "HIERARCHICAL_TYPING"),
+    *("NEGATIVE_CONDITIONS", "DISJUNCTIVE_CONDITIONS", "EQUALITIES", "EXISTENTIAL_CONDITIONS", "UNIVERSAL_CONDITIONS"),
+    *("CONDITIONAL_EFFECTS", "FORALL_EFFECTS"),
+    *("STATIC_FLUENTS_IN_BOOLEAN_ASSIGNMENTS", "FLUENTS_IN_BOOLEAN_ASSIGNMENTS"),
+    # Costs are read and ignored, which a warning in the result says: plans are counted in steps.
+    *("PLAN_LENGTH", "ACTIONS_COST", "STATIC_FLUENTS_IN_ACTIONS_COST"),
+    *("INT_NUMBERS_IN_ACTIONS_COST", "REAL_NUMBERS_IN_ACTIONS_COST"),
+)
+"""What problems may have. Goals must be conjunctions of literals, which cannot be said here: others are refused when
+they are read, as UNSUPPORTED_PROBLEM."""
+
+CREDITS = Credits(
+    name=f"Trifold {__version__}",
+    author="the authors of Trifold",
+    contact="the issues of Trifold's repository",
+    website="",
+    license="GPL-3.0-or-later",
+    short_description="Learned general policies for classical planning, and search by them or by goal counting.",
+    long_description="Learned general policies for classical planning (R-GNN[t]), and search by what they say of "
+    "states and actions; without a model, search by goal counting.",
+)
+
+
+def supported_kind() -> ProblemKind:
+    """The kind of problems with all of these features."""
+    return ProblemKind(FEATURES, version=2)

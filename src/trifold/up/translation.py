@@ -1,0 +1,66 @@
+"""Problems of Unified Planning as Trifold's, by way of PDDL, and actions on their way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from unified_planning.exceptions import UPException
+from unified_planning.io import PDDLWriter
+from unified_planning.plans import ActionInstance, SequentialPlan
+
+from trifold.errors import TrifoldError
+from trifold.pddl import State, load_domain, load_problem
+
+
+class Translation:
+    """A problem of Unified Planning, and what Trifold reads of it.
+
+    original  the problem as Unified Planning has it
+    problem   the same as Trifold's; raises a `TrifoldError` if it cannot be that
+    """
+
+    def __init__(self, original: Any) -> None:
+        self.original = original
+        self.writer = PDDLWriter(original, rewrite_bool_assignments=True)
+        try:
+            domain, problem = self.writer.get_domain(), self.writer.get_problem()
+        except (UPException, AssertionError, NotImplementedError) as error:
+            raise TrifoldError(
+                f"Unified Planning cannot write this problem as PDDL: {error}",
+                remedy="simplify it, for example by a Compiler of Unified Planning",
+            ) from error
+        if not original.all_objects and not original.user_types:
+            problem = problem.replace("(:init", "(:objects nothing) (:init", 1)  # that none can tell from no object
+        self.problem = load_problem(load_domain(domain), problem)
+
+    def action(self, text: str) -> ActionInstance:
+        """The action that a text such as ``(pick ball1 rooma left)`` stands for."""
+        name, *arguments = text.strip("()").split()
+        create = self.original.environment.expression_manager.ObjectExp
+        objects = (create(self.writer.get_item_named(argument)) for argument in arguments)
+        return ActionInstance(self.writer.get_item_named(name), tuple(objects))
+
+    def plan(self, actions: Iterable[str]) -> SequentialPlan:
+        """A plan of Trifold's as one of Unified Planning."""
+        return SequentialPlan(list(map(self.action, actions)), self.original.environment)
+
+    def contradicts(self, state: State, observed: Mapping[Any, Any]) -> bool:
+        """Whether values of fluents were observed that are others in the state."""
+        true = set(self.problem.atoms(state))
+        return any((self._atom(fluent) in true) != value.is_true() for fluent, value in observed.items())
+
+    def restart(self, state: State, observed: Mapping[Any, Any]) -> Translation:
+        """The problem from a state on in which the values that were observed hold."""
+        true, other = set(self.problem.atoms(state)), self.original.clone()
+        for fluent in self.original.initial_values:
+            if fluent.type.is_bool_type():
+                other.set_initial_value(fluent, self._atom(fluent) in true)
+        for fluent, value in observed.items():
+            other.set_initial_value(fluent, value)
+        return Translation(other)
+
+    def _atom(self, fluent: Any) -> str:
+        """The text of a ground fluent."""
+        arguments = (self.writer.get_pddl_name(argument.object()) for argument in fluent.args)
+        return f"({' '.join((self.writer.get_pddl_name(fluent.fluent()), *arguments))})"
