@@ -309,7 +309,7 @@ def test_solve_says_how_it_failed(folder: Path, run: Callable[..., Any], tmp_pat
     assert (answer["outcome"], answer["actions"], answer["plan_file"]) == ("stuck", ["(go c2 c3)"], None)
     assert len(answer["values"]) == 2
     result = run(*words)
-    assert result.exit_code == Outcome.UNSOLVABLE.exit_code and json.loads(result.stdout)["found_by"] == "greedy"
+    assert result.exit_code == Outcome.UNSOLVABLE.exit_code and json.loads(result.stdout)["found_by"] == "turns"
     assert not plan.exists()
 
 

@@ -280,7 +280,10 @@ def test_scores_count_for_one_attempt_after_another() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("blind", "there is no policy 'blind'(.|\n)*use actions, values, strict, greedy, beam, or module:function"),
+        (
+            "blind",
+            "there is no policy 'blind'(.|\n)*use actions, values, strict, turns, greedy, beam, or module:function",
+        ),
         ("no_such_module:walk", "cannot be imported: No module named 'no_such_module'(.|\n)*PYTHONPATH"),
         ("trifold.planning:walk", "has no attribute 'walk'"),
         (":walk", "cannot be imported"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from typer.testing import CliRunner
 from planning.test_own_policy import DOMAIN, PROBLEM
 from planning.test_policy import Counter, Graph, distances, graphs
 from trifold.commands import app
+from trifold.domains import DOMAINS, domain_text
 from trifold.model import Model, ModelConfig
-from trifold.pddl import load_domain, load_problem
+from trifold.pddl import State, load_domain, load_problem
 from trifold.planning import SEARCHES, Budget, Outcome, Scores, Step, Trajectory, find_policy, replay, solve
 
 values = st.lists(st.integers(0, 3), min_size=8, max_size=8)
@@ -148,6 +150,35 @@ def test_a_search_says_how_far_it_is() -> None:
     assert [(step.number, step.action) for step in seen] == [(1, None), (2, "(a)"), (3, "(b)")]
 
 
+def test_in_turns_the_search_that_is_right_finds_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """V leads astray at first, or all the time; what is missing of the goal then finds the plan, or is not asked."""
+    problem = load_problem(load_domain(domain_text("gripper")), DOMAINS["gripper"].problem(random.Random(1), 3))
+    asked: list[int] = []
+
+    def astray(states: list[State]) -> list[float]:
+        asked.append(len(states))
+        return [float(problem.count_unmet([state])[0] == 0) for state in states]
+
+    found = solve(problem, Scores(astray, batch=2), policy="turns", max_steps=10**6)
+    assert found.plan is not None and replay(problem, found.plan) and 0 < len(asked) < 40
+    asked.clear()
+    blind = solve(problem, Scores(astray, is_blind=True), search="turns")
+    assert blind.plan is not None and blind.found_by == "turns" and asked == []
+    monkeypatch.setattr("trifold.planning.search.COUNTED", 0)
+    alone = solve(problem, Scores(problem.count_unmet, batch=1), policy="turns", max_steps=10**6)
+    greedy = solve(problem, Scores(problem.count_unmet, batch=1), policy="greedy", max_steps=10**6)
+    assert (alone.plan, alone.steps) == (greedy.plan, greedy.steps)
+
+
+def test_a_model_is_blind_to_goals_that_no_training_state_had() -> None:
+    text = DOMAINS["gripper"].problem(random.Random(1), 2)
+    domain, config = load_domain(domain_text("gripper")), ModelConfig(dim=2, layers=1)
+    atoms = dict.fromkeys(config.build_encoder().signature(domain.signature).names, 1)
+    for missing, is_blind in (("at@goal", True), ("at", False), ("carry@goal", False)):
+        model = Model.fresh(config, domain.signature, domain.text, atoms | {missing: 0}, 0)
+        assert model.is_blind(load_problem(domain, text)) is is_blind
+
+
 @pytest.fixture(scope="module")
 def fork(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that goes the wrong way, and two problems whose ways do not join again."""
@@ -167,11 +198,13 @@ def fork(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("problem", "words", "code", "said"),
     [
-        ("solvable", [], 0, "solved by greedy after"),
+        ("solvable", [], 0, "solved by turns after"),
+        ("solvable", ["--search", "greedy"], 0, "solved by greedy after"),
         ("solvable", ["--search", "beam"], 0, "solved by beam after"),
         ("solvable", ["--search", "none"], 4, "stuck by values after"),
-        ("unsolvable", [], 11, "unsolvable by greedy after 5 steps"),
-        ("unsolvable", ["--max-states", "2"], 12, "state limit by greedy"),
+        ("unsolvable", [], 11, "unsolvable by turns after"),
+        ("unsolvable", ["--search", "greedy"], 11, "unsolvable by greedy after 5 steps"),
+        ("unsolvable", ["--max-states", "2"], 12, "state limit by turns"),
         ("solvable", ["--search", "nonsense"], None, "there is no policy 'nonsense'"),
     ],
 )

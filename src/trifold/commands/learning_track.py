@@ -107,7 +107,7 @@ def plan(
         best_policy(model),
         device="cpu",
         threads=1,
-        search="greedy",
+        search="turns",
         max_states=MAX_STATES,
         improve=timeout or 0.0,
         timeout=timeout,

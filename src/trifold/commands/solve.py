@@ -24,8 +24,9 @@ Search = Annotated[
     typer.Option(
         "--search",
         metavar="NAME",
-        help="What follows a policy that ends without a plan: greedy or beam, which go on until there is a plan or "
-        "none can be, module:function for your own, or none: the policy alone, as `evaluate` has it.",
+        help="What follows a policy that ends without a plan, until there is one or none can be: greedy, by the model; "
+        "turns, by the model and by what is missing of the goal, in turns; beam; module:function for your own. none: "
+        "the policy alone, as `evaluate` has it.",
     ),
 ]
 KnownStates = Annotated[
@@ -48,7 +49,7 @@ def solve(
     ] = None,
     policy: options.PolicyName = None,
     strict: options.Strict = False,
-    search: Search = "greedy",
+    search: Search = "turns",
     max_steps: options.MaxSteps = 1000,
     max_states: KnownStates = 5_000_000,
     improve: Improve = None,

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from trifold.pddl import ActionTable, Domain, Integers, Problem, State
 
 
+GOAL = "@goal"
+"""In the names of the relations of goals."""
+
+
 class BeyondBackend(UserWarning):
     """Structures are beyond the limits of the backend, and the reference computed their values."""
 
@@ -275,6 +279,11 @@ class Model:
         names = self._untrained(problem.structures([problem.initial_state]))
         self._warned = set(names)  # what is said here is not said again, and is new with each problem
         return [_untrained_message(name) for name in names]
+
+    def is_blind(self, problem: Problem) -> bool:
+        """Whether part of the problem's goal is of a relation that no training state had: the model cannot see it."""
+        names = self._untrained(problem.structures([problem.initial_state]))
+        return any(GOAL in name for name in names)
 
     def save(self, path: Path | str, dtype: torch.dtype = torch.float32) -> None:
         """Write the model to one safetensors file, whole or not at all.

@@ -8,7 +8,7 @@ from trifold.planning.plan import Replay, judge, parse_plan, plan_text, read_pla
 from trifold.planning.policies import POLICIES, SEARCHES, find_policy
 from trifold.planning.policy import Budget, OnStep, Policy, Scores, Step, Task, Trajectory
 from trifold.planning.scored import follow_scores
-from trifold.planning.search import search_by_beam, search_greedily
+from trifold.planning.search import search_by_beam, search_greedily, search_in_turns
 from trifold.planning.solve import solve
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "replay",
     "search_by_beam",
     "search_greedily",
+    "search_in_turns",
     "solve",
     "write_plan",
 ]

@@ -12,17 +12,18 @@ from trifold.errors import TrifoldError
 from trifold.planning.greedy import follow_strictly, follow_unvisited
 from trifold.planning.policy import Policy
 from trifold.planning.scored import follow_scores
-from trifold.planning.search import search_by_beam, search_greedily
+from trifold.planning.search import search_by_beam, search_greedily, search_in_turns
 
 POLICIES: dict[str, Policy] = {
     "actions": follow_scores,
     "values": follow_unvisited,
     "strict": follow_strictly,
+    "turns": search_in_turns,
     "greedy": search_greedily,
     "beam": search_by_beam,
 }
 
-SEARCHES = ("greedy", "beam")
+SEARCHES = ("turns", "greedy", "beam")
 """Those that end with a plan, with the proof that there is none, or at a limit: what may follow a policy."""
 
 

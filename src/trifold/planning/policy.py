@@ -52,6 +52,7 @@ class Scores(Generic[State]):
     together  maps several states and the actions of each to what `looks` gives for each: `Model.look_each`; None is
               one look after the other
     batch     how many states are worth looking at together: what a search expands at once
+    is_blind  whether part of the goal is nothing that it has learned to see
     memory    what was seen of states, if it is to be remembered: who comes later does not compute it again
     """
 
@@ -59,6 +60,7 @@ class Scores(Generic[State]):
     looks: Callable[[State, list[str]], tuple[float, Iterable[float]]] | None = None
     together: Callable[[list[State], list[list[str]]], Iterable[tuple[float, Iterable[float]]]] | None = None
     batch: int = 1
+    is_blind: bool = False
     memory: Memory[State] | None = None
     evaluated: int = field(default=0, init=False)
     calls: int = field(default=0, init=False)

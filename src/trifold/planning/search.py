@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import count
-from typing import Generic
+from typing import Any, Generic
 
 from trifold.outcomes import Outcome
+from trifold.pddl import Problem
+from trifold.planning.goal_counts import goal_counts
 from trifold.planning.policy import Budget, OnStep, Scores, State, Step, Task, Trajectory
+
+COUNTED = 4096
+"""States that are expanded by how much of the goal is missing, for each batch that a model looks at."""
 
 
 def search_greedily(task: Task[State], scores: Scores[State], budget: Budget, on_step: OnStep) -> Trajectory:
@@ -23,17 +28,64 @@ def search_greedily(task: Task[State], scores: Scores[State], budget: Budget, on
     As many as `scores.batch` are expanded at once. A goal is noticed when it is met, not when it is expanded. Where
     nothing is left to expand, there is no plan.
     """
-    known, order, steps = Known(task), count(), 0  # of equal estimates, what was met first comes first
-    queue = [(0.0, next(order), task.initial_state)]
-    while queue and known.goal is None:
-        if outcome := budget.end(steps) or known.end(budget):
-            return known.trajectory(outcome, steps)
-        batch = [heappop(queue)[2] for _ in range(min(scores.batch, len(queue)))]
-        for met in expand(known, scores, batch):
-            heappush(queue, (met.estimate, next(order), met.state))
-        steps += len(batch)
-        on_step(Step(steps, known.action_to(batch[0]), known.values.get(batch[0], math.nan)))
-    return known.trajectory(Outcome.UNSOLVABLE if known.goal is None else Outcome.SOLVED, steps)
+    return _search_in_turns([(Greedy(task, scores), 1)], budget, on_step)
+
+
+def search_in_turns(task: Task[State], scores: Scores[State], budget: Budget, on_step: OnStep) -> Trajectory:
+    """Two greedy searches in turns, by the model and by how much of the goal is missing; the first to end is right.
+
+    The second knows nothing, but expands thousands of states in the time that a network takes for a few. It is alone
+    where the model does not see the goal, and is left out where the task cannot count what is missing.
+    """
+    problem: Any = task  # of PDDL, or a toy
+    if not isinstance(problem, Problem):
+        return search_greedily(task, scores, budget, on_step)
+    counts: Scores[Any] = goal_counts(problem)
+    searches = [(Greedy(task, counts), COUNTED // counts.batch)]
+    if not scores.is_blind:
+        searches.insert(0, (Greedy(task, scores), 1))
+    return _search_in_turns(searches, budget, on_step)
+
+
+def _search_in_turns(searches: Sequence[tuple[Greedy[State], int]], budget: Budget, on_step: OnStep) -> Trajectory:
+    """Let each search expand its number of batches in turn, until one of them ends."""
+    while True:
+        for search, batches in searches:
+            for _ in range(batches):
+                steps = sum(search.steps for search, _ in searches)
+                known = sum(len(search.known.ways) for search, _ in searches)
+                outcome = search.outcome or budget.end(steps) or _too_many(known, budget)
+                if outcome is not None:
+                    return replace(search.known.trajectory(outcome, steps), known=known)
+                search.expand_batch(on_step)
+
+
+@dataclass
+class Greedy(Generic[State]):
+    """A greedy best-first search that goes on batch by batch."""
+
+    task: Task[State]
+    scores: Scores[State]
+    steps: int = 0
+
+    def __post_init__(self) -> None:
+        self.known, self.order = Known(self.task), count()  # of equal estimates, what was met first comes first
+        self.queue = [(0.0, next(self.order), self.task.initial_state)]
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the search has ended: a goal was met, or there is none to be met; None: it goes on."""
+        if self.known.goal is not None:
+            return Outcome.SOLVED
+        return None if self.queue else Outcome.UNSOLVABLE
+
+    def expand_batch(self, on_step: OnStep) -> None:
+        """Expand the next states."""
+        batch = [heappop(self.queue)[2] for _ in range(min(self.scores.batch, len(self.queue)))]
+        for met in expand(self.known, self.scores, batch):
+            heappush(self.queue, (met.estimate, next(self.order), met.state))
+        self.steps += len(batch)
+        on_step(Step(self.steps, self.known.action_to(batch[0]), self.known.values.get(batch[0], math.nan)))
 
 
 def search_by_beam(task: Task[State], scores: Scores[State], budget: Budget, on_step: OnStep) -> Trajectory:
@@ -46,7 +98,7 @@ def search_by_beam(task: Task[State], scores: Scores[State], budget: Budget, on_
     while True:
         known, level, has_pruned = Known(task), [task.initial_state], False
         while level and known.goal is None:
-            if outcome := budget.end(steps) or known.end(budget):
+            if outcome := budget.end(steps) or _too_many(len(known.ways), budget):
                 return known.trajectory(outcome, steps)
             met = sorted(expand(known, scores, level), key=lambda one: one.estimate)  # stable: what was met first
             steps += len(level)
@@ -98,10 +150,6 @@ class Known(Generic[State]):
         """The action that led to a state; None for the initial one."""
         way = self.ways[state]
         return None if way is None else way[1]
-
-    def end(self, budget: Budget) -> Outcome | None:
-        """How a search ends that knows too many states; None: it may go on."""
-        return Outcome.STATE_LIMIT if budget.states is not None and len(self.ways) > budget.states else None
 
     def trajectory(self, outcome: Outcome, steps: int) -> Trajectory:
         """What a search returns that ends so: the way to the goal if there is one."""
@@ -155,6 +203,11 @@ def _by_looks(
             if known.add(successor, state, action):
                 met.append(Met(successor, base - 2 * _sigmoid(found[index])))
     return met
+
+
+def _too_many(known: int, budget: Budget) -> Outcome | None:
+    """How a search ends that knows too many states; None: it may go on."""
+    return Outcome.STATE_LIMIT if budget.states is not None and known > budget.states else None
 
 
 def _sigmoid(number: float) -> float:

@@ -42,7 +42,7 @@ def solve(
     the function itself; if it is not given, "actions" where there are `looks`, and else "values". It ends after
     `max_steps` steps, or when `timeout` seconds have passed (looked at between steps). `on_step` is told of each step.
 
-    `search` is one of them, too, such as "greedy"; None is no search. It follows a policy that ends without a plan, or
+    `search` is one of them, too, such as "turns"; None is no search. It follows a policy that ends without a plan, or
     sees no lesser V for `PATIENCE` steps, and remembers what that has seen. It ends with a plan, with the proof that
     there is none, when it knows more than `max_states` states, or with the time.
 
@@ -91,6 +91,8 @@ def _attempt(
     """What the policy returns or, if there is a search and the policy ends without a plan, what that returns."""
     if search is None:
         return _follow(policy, problem, scores, budget, on_step)
+    if scores.is_blind:  # a policy would but wander
+        return _follow(search, problem, scores, replace(budget, steps=None), on_step)
     patience = Patience(**vars(budget), most=PATIENCE)
 
     def watch(step: Step) -> None:

@@ -45,7 +45,7 @@ class Planner(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ignore
 
     model       a file, or the name of a shipped model such as "gripper"; None: goals are counted, in any domain
     policy      "actions", "values", "strict" or "module:function"; None: the best that the model has
-    search      what follows a policy that ends without a plan: "greedy", "beam", or "none"
+    search      what follows a policy that ends without a plan: "turns", "greedy", "beam", or "none"
     max_steps   of the policy
     max_states  that a search may know, and that an improvement may expand: a million take about a GiB
     device      where the model runs: "auto", "cpu" or "cuda"
@@ -55,7 +55,7 @@ class Planner(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ignore
         self,
         model: str | None = None,
         policy: str | None = None,
-        search: str | None = "greedy",
+        search: str | None = "turns",
         max_steps: int = 1000,
         max_states: int = 5_000_000,
         device: str = "auto",

@@ -45,7 +45,7 @@ class ActionSelector(Engine, ActionSelectorMixin):  # type: ignore[misc]
         *,
         model: str | None = None,
         policy: str | None = None,
-        search: str | None = "greedy",
+        search: str | None = "turns",
         max_states: int = 5_000_000,
         device: str = "auto",
     ) -> None:
