@@ -20,6 +20,7 @@ from trifold.domains import DOMAINS, domain_text
 from trifold.model import Model, ModelConfig
 from trifold.pddl import State, load_domain, load_problem
 from trifold.planning import SEARCHES, Budget, Outcome, Scores, Step, Trajectory, find_policy, replay, solve
+from trifold.planning.policy import Memory
 
 values = st.lists(st.integers(0, 3), min_size=8, max_size=8)
 score_tables = st.lists(st.lists(st.integers(-3, 3), min_size=4, max_size=4), min_size=8, max_size=8)
@@ -118,6 +119,22 @@ def test_a_search_after_a_policy_computes_nothing_again(
     assert found.outcome is (Outcome.SOLVED if is_solvable else Outcome.UNSOLVABLE)
     alone = solve(graph, watched)
     assert (found.found_by == "actions") == (alone.outcome is Outcome.SOLVED)
+
+
+@pytest.mark.parametrize("has_looks", [True, False])
+def test_what_is_remembered_is_bounded_and_the_answers_are_the_same(
+    has_looks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trifold.planning.policy.REMEMBERED", 3)
+    table, scores = [3, 1, 2, 3, 0, 1, 2, 3], [[1, 0, 2, 3]] * 8
+    bounded = asked(table, scores if has_looks else None)
+    bounded.memory = Memory()
+    for states in ([0, 1], [1, 2, 3], [4, 5], [0, 5]):
+        assert bounded.values(list(states)) == [table[state] for state in states]
+        if has_looks:
+            looked = bounded.look_each(list(states), [["(a)"]] * len(states))
+            assert looked == [(table[state], [1.0]) for state in states]
+    assert len(bounded.memory.values) == 4 and len(bounded.memory.looks) in (0, 4)
 
 
 @given(graphs(), st.sampled_from(SEARCHES))

@@ -34,6 +34,10 @@ class Task(Protocol[State]):
         ...
 
 
+REMEMBERED = 100_000
+"""States that are remembered at most: far more than a policy sees, and little beside what a search knows."""
+
+
 @dataclass
 class Memory(Generic[State]):
     """V of states, and what looks at them gave."""
@@ -70,9 +74,11 @@ class Scores(Generic[State]):
         if self.memory is None:
             return self._evaluate(states)
         known = self.memory.values
-        if new := [state for state in states if state not in known]:
-            known.update(zip(new, self._evaluate(new), strict=True))
-        return [known[state] for state in states]
+        new = [state for state in states if state not in known]
+        found = dict(zip(new, self._evaluate(new), strict=True)) if new else {}
+        if len(known) < REMEMBERED:
+            known.update(found)
+        return [found[state] if state in found else known[state] for state in states]
 
     def _evaluate(self, states: list[State]) -> list[float]:
         found: Any = self.function(states)
@@ -99,9 +105,11 @@ class Scores(Generic[State]):
             return self._look(states, actions)
         known = self.memory.looks
         new = [i for i, state in enumerate(states) if state not in known]
-        found = self._look([states[i] for i in new], [actions[i] for i in new])
-        known.update((states[i], answer) for i, answer in zip(new, found, strict=True))
-        return [known[state] for state in states]
+        answers = self._look([states[i] for i in new], [actions[i] for i in new])
+        found = {states[i]: answer for i, answer in zip(new, answers, strict=True)}
+        if len(known) < REMEMBERED:
+            known.update(found)
+        return [found[state] if state in found else known[state] for state in states]
 
     def _look(self, states: list[State], actions: list[list[str]]) -> list[tuple[float, list[float]]]:
         if self.looks is None:
