@@ -26,10 +26,12 @@ from unified_planning.io import PDDLReader  # noqa: E402
 
 import trifold.up  # noqa: E402
 from trifold.domains import DOMAINS, domain_text  # noqa: E402
+from trifold.errors import TrifoldError  # noqa: E402
 from trifold.pddl import load_domain, load_problem  # noqa: E402
 from trifold.planning import Budget, solve  # noqa: E402
 from trifold.up.guide import Guide  # noqa: E402
 from trifold.up.shorter import ShorterPlans  # noqa: E402
+from trifold.up.translation import Translation  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -284,3 +286,18 @@ def test_without_unified_planning_the_import_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith('trifold.up needs Unified Planning: pip install "trifold[up]"')
+
+
+def test_every_example_is_read_or_refused_in_words_whatever_its_kind() -> None:
+    """Also those that Unified Planning cannot write as PDDL, and schedules, which are no problems of this kind."""
+    from unified_planning.test.examples import get_example_problems
+
+    refused = []
+    for example in get_example_problems().values():
+        try:
+            Translation(example.problem)
+        except TrifoldError as error:
+            refused.append(str(error))
+    assert len(refused) > 20 and all(refused)
+    assert any("is no classical problem but a SchedulingProblem" in text for text in refused)
+    assert any("cannot write this problem as PDDL" in text for text in refused)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from unified_planning.engines import Credits
 from unified_planning.model import ProblemKind
 
@@ -32,6 +34,20 @@ CREDITS = Credits(
 )
 
 
-def supported_kind() -> ProblemKind:
-    """The kind of problems with all of these features."""
-    return ProblemKind(FEATURES, version=2)
+class Readable:
+    """What all engines say of the problems that they take, and of who made them; it comes before `Engine`."""
+
+    @staticmethod
+    def supported_kind() -> ProblemKind:
+        """The problems that can be read; goals must be conjunctions of literals, too."""
+        return ProblemKind(FEATURES, version=2)
+
+    @staticmethod
+    def supports(problem_kind: ProblemKind) -> bool:
+        """Whether problems of a kind can be read."""
+        return bool(problem_kind <= Readable.supported_kind())
+
+    @staticmethod
+    def get_credits(**kwargs: Any) -> Credits:
+        """Who made the engine."""
+        return CREDITS

@@ -8,12 +8,11 @@ from fractions import Fraction
 from typing import IO, Any
 from warnings import warn
 
-from unified_planning.engines import AnytimeGuarantee, Credits, Engine, OptimalityGuarantee, PlanGenerationResult
+from unified_planning.engines import AnytimeGuarantee, Engine, OptimalityGuarantee, PlanGenerationResult
 from unified_planning.engines import PlanGenerationResultStatus as Status
 from unified_planning.engines.mixins import AnytimePlannerMixin, OneshotPlannerMixin
 from unified_planning.engines.plan_validator import SequentialPlanValidator
 from unified_planning.engines.results import LogLevel, LogMessage
-from unified_planning.model import ProblemKind
 from unified_planning.model.metrics import MinimizeActionCosts, MinimizeSequentialPlanLength
 from unified_planning.plans import SequentialPlan
 
@@ -22,7 +21,7 @@ from trifold.memory import lacks_memory
 from trifold.outcomes import Outcome
 from trifold.planning import Budget, Step, Trajectory
 from trifold.up.guide import Guide
-from trifold.up.kind import CREDITS, supported_kind
+from trifold.up.kind import Readable
 from trifold.up.shorter import ShorterPlans
 from trifold.up.translation import Translation
 
@@ -40,7 +39,7 @@ STATUS = {
 """What Unified Planning calls the ends of a policy or a search; all others are internal errors."""
 
 
-class Planner(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ignore[misc]
+class Planner(Readable, Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ignore[misc]
     """A OneshotPlanner and an AnytimePlanner: follow the policy of a model, then search; without a model, search.
 
     model       a file, or the name of a shipped model such as "gripper"; None: goals are counted, in any domain
@@ -71,16 +70,6 @@ class Planner(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ignore
         return "Trifold"
 
     @staticmethod
-    def supported_kind() -> ProblemKind:
-        """The problems that can be read; goals must be conjunctions of literals, too."""
-        return supported_kind()
-
-    @staticmethod
-    def supports(problem_kind: ProblemKind) -> bool:
-        """Whether problems of a kind can be read."""
-        return bool(problem_kind <= supported_kind())
-
-    @staticmethod
     def satisfies(optimality_guarantee: OptimalityGuarantee) -> bool:
         """Plans are plans, and need not be the best."""
         return bool(optimality_guarantee == OptimalityGuarantee.SATISFICING)
@@ -89,11 +78,6 @@ class Planner(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ignore
     def ensures(anytime_guarantee: AnytimeGuarantee) -> bool:
         """Each plan is better than the one before."""
         return bool(anytime_guarantee == AnytimeGuarantee.INCREASING_QUALITY)
-
-    @staticmethod
-    def get_credits(**kwargs: Any) -> Credits:
-        """Who made the engine."""
-        return CREDITS
 
     def _solve(
         self,
@@ -133,7 +117,7 @@ class Planner(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ignore
         otherwise = Status.UNSUPPORTED_PROBLEM
         try:
             if not self.skip_checks and not self.supports(problem.kind):
-                other = ", ".join(sorted(problem.kind.features - supported_kind().features))
+                other = ", ".join(sorted(problem.kind.features - self.supported_kind().features))
                 raise TrifoldError(f"problems with {other} are not supported", remedy="compile them away by a Compiler")
             translation = Translation(problem)
             scores, notes = self._guide.scores(translation.problem), self._guide.notes(translation.problem)

@@ -7,23 +7,22 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from warnings import warn
 
-from unified_planning.engines import Credits, Engine, mixins
+from unified_planning.engines import Engine, mixins
 from unified_planning.exceptions import UPException, UPUnsupportedProblemTypeError, UPUsageError
-from unified_planning.model import ProblemKind
 from unified_planning.plans import ActionInstance
 
 from trifold.errors import TrifoldError
 from trifold.pddl import Problem, State
 from trifold.planning import Budget, Scores, find_policy
 from trifold.up.guide import Guide
-from trifold.up.kind import CREDITS, supported_kind
+from trifold.up.kind import Readable
 from trifold.up.translation import Translation
 
 ActionSelectorMixin: Any = getattr(mixins, "ActionSelectorMixin", object)
 """Unified Planning has this operation mode since versions after 1.3; in older ones the engine is made by its class."""
 
 
-class ActionSelector(Engine, ActionSelectorMixin):  # type: ignore[misc]
+class ActionSelector(Readable, Engine, ActionSelectorMixin):  # type: ignore[misc]
     """Chooses the action that the policy takes in the current state, and never one to a state where it has been.
 
     `get_action` gives the action, `update` says that it was executed, with values of fluents that were observed: if
@@ -73,21 +72,6 @@ class ActionSelector(Engine, ActionSelectorMixin):  # type: ignore[misc]
     def is_action_selector() -> bool:
         """It is one."""
         return True
-
-    @staticmethod
-    def supported_kind() -> ProblemKind:
-        """The problems that can be read; goals must be conjunctions of literals, too."""
-        return supported_kind()
-
-    @staticmethod
-    def supports(problem_kind: ProblemKind) -> bool:
-        """Whether problems of a kind can be read."""
-        return bool(problem_kind <= supported_kind())
-
-    @staticmethod
-    def get_credits(**kwargs: Any) -> Credits:
-        """Who made the engine."""
-        return CREDITS
 
     def is_goal(self) -> bool:
         """Whether the goal holds in the current state, as far as is known."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from unified_planning.exceptions import UPException
 from unified_planning.io import PDDLWriter
+from unified_planning.model import Problem
 from unified_planning.plans import ActionInstance, SequentialPlan
 
 from trifold.errors import TrifoldError
@@ -21,11 +22,15 @@ class Translation:
     """
 
     def __init__(self, original: Any) -> None:
+        if not isinstance(original, Problem):
+            raise TrifoldError(
+                f"this is no classical problem but a {type(original).__name__}", remedy="use another engine"
+            )
         self.original = original
         self.writer = PDDLWriter(original, rewrite_bool_assignments=True)
         try:
             domain, problem = self.writer.get_domain(), self.writer.get_problem()
-        except (UPException, AssertionError, NotImplementedError) as error:
+        except (UPException, NotImplementedError) as error:  # the latter is what the writer says of metrics
             raise TrifoldError(
                 f"Unified Planning cannot write this problem as PDDL: {error}",
                 remedy="simplify it, for example by a Compiler of Unified Planning",
