@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from command_line import trifold
+from trifold.commands import learning_track
 from trifold.domains import DOMAINS, domain_text
+from trifold.limits import LabelLimits
 from trifold.model import Model
 from trifold.pddl import load_domain, load_problem
 from trifold.planning import read_plan, replay
@@ -48,6 +52,18 @@ def test_plans_are_numbered_and_valid_and_get_shorter(track: Path, knowledge: Pa
     assert all(replay(problem, plan) for plan in plans)
     assert [len(plan) for plan in plans] == sorted({len(plan) for plan in plans}, reverse=True)
     assert len(plans[-1]) == 9  # of which there is no shorter one: the space is small enough to be known
+
+
+def test_labels_that_take_all_of_the_time_leave_a_second_to_train(track: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hours = count(step=3600)
+    monkeypatch.setattr(learning_track, "time", SimpleNamespace(monotonic=lambda: next(hours)))
+    trifold("learn", track / "late", track / "domain.pddl", track / "p1.pddl", track / "p2.pddl", "--minutes", 1)
+    assert Model.load(track / "late").provenance["data"]["problems"] >= 1
+
+
+def test_one_problem_takes_no_more_than_the_part_of_the_time_that_labels_have() -> None:
+    assert learning_track._bounded_limits("small", 1.8).seconds == 1.8
+    assert learning_track._bounded_limits("small", 1e6).seconds == LabelLimits().seconds
 
 
 def test_where_nothing_can_be_labelled_it_is_said(track: Path) -> None:

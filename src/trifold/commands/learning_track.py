@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,9 +15,13 @@ import typer
 from trifold.commands import options
 from trifold.commands.progress import when_interrupted
 from trifold.errors import TrifoldError
+from trifold.limits import LabelLimits
 
 SHARE_OF_LABELS = 0.3
-"""The part of the time after which no more problems are labelled."""
+"""The part of the time after which no more problems are labelled, and that one of them may take."""
+
+LEAST_MINUTES = 1 / 60
+"""What a training has even if labels took all of the time: knowledge a second late is better than none."""
 
 MAX_STATES = 5_000_000
 """States that a search, or what makes a plan shorter, may know: about 5 GiB."""
@@ -41,8 +47,8 @@ def learn(
 ) -> None:
     """Learn domain knowledge from training problems within a time, as in the learning track of the competitions.
 
-    The smallest problems are labelled first, for less than a third of the time; on what could be labelled, a model is
-    trained on the CPU until the time is over. It is written to KNOWLEDGE, whole or not at all.
+    The smallest problems are labelled first, until a third of the time is over; on what could be labelled, a model is
+    trained on the CPU until all of it is. It is written to KNOWLEDGE, whole or not at all.
     """
     from contextlib import nullcontext
 
@@ -52,9 +58,11 @@ def learn(
 
     began = time.monotonic()
     with temporary_folder() as folder, when_interrupted("interrupted"):
-        labelled = _label_some(domain, problems, recipe, folder, minutes * 60 * SHARE_OF_LABELS, workers)
-        left = minutes - (time.monotonic() - began) / 60
+        limits = _bounded_limits(recipe, minutes * 60 * SHARE_OF_LABELS)
+        labelled = _label_some(domain, problems, limits, folder, minutes * 60 * SHARE_OF_LABELS, workers)
+        left = max(minutes - (time.monotonic() - began) / 60, LEAST_MINUTES)
         changes: dict[str, Any] = {"heads": "both", "schedule": "cosine", "steps": 10**6, "seed": seed}
+        changes["seconds"] = limits.seconds  # those of the labels: so they are found in the cache
         with nullcontext() if quiet else display() as watcher:
             result = train(
                 labelled,
@@ -121,20 +129,26 @@ def plan(
     raise typer.Exit(attempt.trajectory.outcome.exit_code)
 
 
+def _bounded_limits(recipe: str, seconds: float) -> LabelLimits:
+    """The recipe's limits of labelling, where one problem takes no longer than a number of seconds."""
+    from trifold.training import read_recipe
+
+    limits = read_recipe(recipe).limits
+    return replace(limits, seconds=min(seconds, math.inf if limits.seconds is None else limits.seconds))
+
+
 def _label_some(
-    domain: Path, problems: Sequence[Path], recipe: str, folder: Path, seconds: float, workers: int | None
+    domain: Path, problems: Sequence[Path], limits: LabelLimits, folder: Path, seconds: float, workers: int | None
 ) -> Path:
     """A folder with the domain and the problems that could be labelled in time, the smallest first."""
     from trifold.data import default_cache, label
     from trifold.processes import available_cores
-    from trifold.training import read_recipe
 
     place = folder / "problems"
     place.mkdir()
     shutil.copyfile(domain, place / "domain.pddl")
     ordered = sorted(problems, key=lambda path: (path.stat().st_size, str(path)))
     at_once, began = workers or available_cores(), time.monotonic()
-    limits = read_recipe(recipe).limits
     found = 0
     for first in range(0, len(ordered), at_once):
         some = ordered[first : first + at_once]
