@@ -44,7 +44,7 @@ class NaiveTask:
         self.initial: Atoms = frozenset(
             tuple(atom) for atom in _section(parsed_problem, ":init") if atom[0] not in ("=", "not")
         )
-        self.goal = ["and", *_section(parsed_problem, ":goal")]
+        self.goal = _read_variables(["and", *_section(parsed_problem, ":goal")])
         self.actions: dict[str, tuple[list[tuple[str, set[str]]], Formula, Formula]] = {}
         for _, name, *rest in _all(parsed_domain, ":action"):
             parts = dict(zip(rest[::2], rest[1::2], strict=True))

@@ -206,11 +206,12 @@ def test_a_type_with_the_name_of_a_predicate_gets_a_name_of_its_own() -> None:
     assert structures.atoms("room").tolist() == [[0]] and structures.atoms("room@type").tolist() == [[0], [1]]
 
 
-def test_total_cost_is_ignored_with_a_note() -> None:
-    costly = BLOCKS.replace("(:action pick-up", "(:functions (total-cost) - number)\n(:action pick-up").replace(
-        "(holding ?x)))\n  (:action put", "(holding ?x) (increase (total-cost) 5)))\n  (:action put"
-    )
-    text = THREE.replace("(:INIT", "(:init (= (total-cost) 0)").replace(
+@pytest.mark.parametrize("cost", ["5", "(weight ?x)"])
+def test_total_cost_is_ignored_with_a_note(cost: str) -> None:
+    costly = BLOCKS.replace(
+        "(:action pick-up", "(:functions (total-cost) (weight ?x) - number)\n(:action pick-up"
+    ).replace("(holding ?x)))\n  (:action put", f"(holding ?x) (increase (total-cost) {cost})))\n  (:action put")
+    text = THREE.replace("(:INIT", "(:init (= (total-cost) 0) (= (weight a) 3)").replace(
         "(handempty))))", "(handempty))) (:metric minimize (total-cost)))"
     )
     problem = load_problem(load_domain(costly), text)
@@ -236,8 +237,13 @@ DOMAIN_ERRORS = {
     "type": (BLOCKS.replace("(ontable ?x)", "(ontable ?x - blck)", 1), "blck is not declared"),
     "a variable's type": (BLOCKS.replace(":parameters (?x)", ":parameters (?x - b)", 1), "type b is not declared"),
     "a type above itself": (BLOCKS.replace("(:pred", "(:types a - b b - a) (:pred"), "above itself"),
-    "requirement": (BLOCKS.replace("(:pred", "(:requirements :psychic) (:pred"), "requirement :psychic"),
-    "section": (BLOCKS.replace("(:action pick-up", "(:durative-action pick-up"), ":durative-action is not supported"),
+    "requirement": (BLOCKS.replace("(:pred", "(:requirements :psychic) (:pred"), ":psychic is not supported"),
+    "time": (
+        BLOCKS.replace("(:pred", "(:requirements :durative-actions) (:pred"),
+        "durative actions (:durative-actions)",
+    ),
+    "section": (BLOCKS.replace("(:action pick-up", "(:durative-action pick-up"), "durative actions (:durative-action)"),
+    "numeric equation": (BLOCKS.replace(":precondition (holding ?x)", ":precondition (= (fuel ?x) 1)"), "numeric"),
     "one name twice": (BLOCKS.replace(":action put-down", ":action pick-up"), "two actions are called pick-up"),
     "one variable twice": (
         BLOCKS.replace("(?x ?y)\n", "(?x ?x)\n").replace(":parameters (?x ?y)", ":parameters (?x ?x)"),
@@ -263,17 +269,37 @@ PROBLEM_ERRORS = {
     "arity": (THREE.replace("(on b c)", "(on b)"), "on takes 2 arguments, not 1", "line 4"),
     "type": (THREE.replace("A b c", "a b c - block"), "type block is not declared", "line 2"),
     "twice": (THREE.replace("A b c", "a b c a"), "declared twice", "line 2"),
-    "section": (THREE.replace("(:goal", "(:constraints (and)) (:goal"), ":constraints is not supported", "line 4"),
+    "section": (THREE.replace("(:goal", "(:constraints (and)) (:goal"), "(:constraints) are not supported", "line 4"),
+    "timed": (THREE.replace("(ON a B)", "(at 5 (on a b))"), "timed initial literals", "line 3: (at 5 (on a b))"),
     "no goal": (THREE.split("(:goal")[0] + ")", "no goal", "line 1"),
     "empty goal": (THREE.split("(:goal")[0] + "(:goal (and)))", "no goal", "line 4"),
     "empty goal, bare": (THREE.split("(:goal")[0] + "(:goal ()))", "no goal", "line 4"),
-    "or": (THREE.replace("(on b c)", "(or (on b c) (on c b))"), "'or'", "line 4"),
-    "forall": (THREE.replace("(on b c)", "(forall (?x) (clear ?x))"), "'forall'", "line 4"),
-    "exists": (THREE.replace("(on b c)", "(not (exists (?x) (on ?x c)))"), "'not exists'", "line 4"),
-    "imply": (THREE.replace("(on b c)", "(imply (on b c) (clear c))"), "'imply'", "line 4"),
-    "numeric goal": (THREE.replace("(on b c)", "(>= (fuel) 3)"), "'>='", "line 4"),
-    "equality goal": (THREE.replace("(on b c)", "(= b b)"), "'='", "line 4"),
-    "negated conjunction": (THREE.replace("(on b c)", "(not (and (on b c)))"), "'not and'", "line 4"),
+    "or": (THREE.replace("(on b c)", "(or (on b c) (on c b))"), "not a conjunction of literals", "line 4: (or"),
+    "exists": (THREE.replace("(on b c)", "(exists (?x) (on ?x c))"), "where (on a c) does, and also where", "line 4"),
+    "imply": (THREE.replace("(on b c)", "(imply (on b c) (clear c))"), "where (clear c) does, and also", "line 4"),
+    "negated conjunction": (THREE.replace("(on b c)", "(not (and (on b c) (clear c)))"), "and also where", "line 4"),
+    "or under forall": (THREE.replace("(on b c)", "(forall (?x) (or (clear ?x) (on ?x c)))"), "and also", "line 4"),
+    "many instances": (
+        THREE.replace("(on b c)", f"(forall ({' '.join(f'?x{i}' for i in range(12))}) (clear ?x1))"),
+        "more than 100,000 parts",
+        "line 4",
+    ),
+    "numeric goal": (THREE.replace("(on b c)", "(>= (fuel) 3)"), "numeric fluents", "line 4: (>= (fuel) 3)"),
+    "numeric equality": (THREE.replace("(on b c)", "(not (= (fuel) 3))"), "numeric fluents", "line 4: (= (fuel) 3)"),
+    "preference": (
+        THREE.replace("(on b c)", "(preference p (on b c))"),
+        "preferences (:preferences) are not",
+        "line 4",
+    ),
+    "a goal that never holds": (THREE.replace("(on b c)", "(= b c)"), "it can never hold", "line 4"),
+    "a goal that always holds": (
+        THREE.split("(:goal")[0] + "(:goal (forall (?x) (= ?x ?x))))",
+        "every state",
+        "line 4",
+    ),
+    "a variable of no quantifier": (THREE.replace("(on b c)", "(on b ?x)"), "?x is not declared", "line 4"),
+    "a type of no object": (THREE.replace("(on b c)", "(forall (?x - no) (clear ?x))"), "type no is not", "line 4"),
+    "object under forall": (THREE.replace("(on b c)", "(forall (?x) (on ?x zz))"), "zz is not declared", "line 4"),
     "negated init": (THREE.replace("(ON a B)", "(not (on a b))"), "negated atom", "line 3"),
     "a word for an atom": (THREE.replace("(ON a B)", "on"), "syntax error", "line 3"),
     "no objects": ("(define (problem p) (:domain blocks) (:init) (:goal (handempty)))", "no objects", "problem text"),

@@ -128,7 +128,7 @@ def test_what_cannot_be_read_is_unsupported_with_the_reason() -> None:
     problem.add_goal(up.Or(at(first), at(last)))
     result = oneshot(problem)
     assert result.status is Status.UNSUPPORTED_PROBLEM and result.plan is None
-    assert "the goal is not a conjunction of literals: it uses 'or'" in told(result)
+    assert "the goal is not a conjunction of literals: it holds where" in told(result)
 
 
 def test_a_model_of_another_domain_is_unsupported_with_the_reason() -> None:

@@ -39,9 +39,12 @@ def label(
     """
     from trifold.data import default_cache, find_splits, summarise_labels
     from trifold.data import label as label_problems
+    from trifold.pddl import load_domain
 
     limits = LabelLimits(max_states, keep or None, timeout, memory, detour)
     splits = find_splits(place)
+    for note in dict.fromkeys(note for _, domain, _ in splits for note in load_domain(domain).description.notes):
+        typer.echo(f"warning: {note}", err=True)
     summaries = []
     go_on = "interrupted; what was labelled is cached: the same command goes on from there"
     with when_interrupted(go_on), _show(sum(len(files) for _, _, files in splits), quiet) as on_progress:

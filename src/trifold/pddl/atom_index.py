@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from trifold.pddl.atoms import EVERY_OBJECT, AtomTable, Integers
-from trifold.pddl.description import DomainDescription, Literal, ProblemDescription
+from trifold.pddl.description import DomainDescription, Literal
 from trifold.pddl.engine import Engine
+from trifold.pddl.problem_description import ProblemDescription
 
 UNSEEN, INVENTED = -1, -2
 """In place of the index of an atom that has none: not met yet, or pymimir's own and no relation."""

@@ -1,15 +1,15 @@
-"""What domain and problem texts say: types, objects, predicates, rules, initial atoms and the goal, all checked."""
+"""What a domain's text says: types, constants, predicates and rules, all checked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 from trifold.errors import TrifoldError
-from trifold.expressions import Expression, Source
+from trifold.expressions import Expression, Source, normalise
 from trifold.pddl.formulas import CONNECTIVES, Scope
 from trifold.pddl.rules import Action, Derivation, read_actions, read_derivations
 from trifold.pddl.syntax import (
@@ -18,6 +18,7 @@ from trifold.pddl.syntax import (
     definition_name,
     parse_definition,
     read_typed,
+    refuse,
     syntax_error,
     typed_list,
 )
@@ -36,7 +37,6 @@ REQUIREMENTS = frozenset(
 """What a domain may say that it needs. What it then uses is checked where it stands."""
 
 DOMAIN_SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action", ":derived")
-PROBLEM_SECTIONS = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric", ":length")
 
 MAX_LENGTH = 2**20
 """Longer domains are refused. The longest of the planning competitions has 140 KB."""
@@ -64,6 +64,7 @@ class DomainDescription:
     actions      in the order of the text
     derivations  the rules of derived predicates, in the order of the text
     notes        what a user should know about how the domain is read
+    is_ground    whether nothing in it has a variable, so that objects do not matter
     """
 
     name: str
@@ -73,6 +74,7 @@ class DomainDescription:
     actions: tuple[Action, ...]
     derivations: tuple[Derivation, ...]
     notes: tuple[str, ...]
+    is_ground: bool
 
     @cached_property
     def types(self) -> frozenset[str]:
@@ -83,6 +85,12 @@ class DomainDescription:
     def derived(self) -> frozenset[str]:
         """The derived predicates."""
         return frozenset(derivation.predicate for derivation in self.derivations)
+
+    @cached_property
+    def changing(self) -> frozenset[str]:
+        """The predicates that actions change, and the derived ones: all others hold of the same objects for ever."""
+        effects = (effect for action in self.actions for effect in action.effects)
+        return self.derived.union(atom.predicate for effect in effects for atom, _ in effect.literals)
 
     def types_above(self, types: Sequence[str]) -> set[str]:
         """These types and all above them, up to ``object``."""
@@ -111,17 +119,6 @@ class DomainDescription:
         return tuple(sorted(arities.items()))
 
 
-@dataclass(frozen=True)
-class ProblemDescription:
-    """A problem's declarations: objects with their types (domain constants first), initial atoms, goal literals."""
-
-    name: str
-    objects: dict[str, tuple[str, ...]]
-    initial: tuple[Literal, ...]
-    goal: tuple[Literal, ...]
-    notes: tuple[str, ...]
-
-
 def describe_domain(source: Source) -> DomainDescription:
     """Read a domain's declarations and rules, or refuse what Trifold does not support.
 
@@ -136,21 +133,18 @@ def describe_domain(source: Source) -> DomainDescription:
     for section in define.find(":requirements"):
         for entry in section.items[1:]:
             if str(entry) not in REQUIREMENTS:
-                raise TrifoldError(
-                    f"the requirement {entry} is not supported",
-                    place=source.place(entry.line, section),
-                    remedy=f"leave it out; supported are {' '.join(sorted(REQUIREMENTS))}",
-                )
+                raise refuse(str(entry), source, section, REQUIREMENTS)
     supertypes = _read_types(define, source)
     types = frozenset({ROOT}).union(supertypes, *supertypes.values())
-    constants = _read_objects(define, ":constants", types, source)
+    constants = read_objects(define, ":constants", types, source)
     predicates = _read_predicates(define, types, source)
     derived = frozenset(section.items[1].head for section in define.find(":derived") if len(section.items) > 1)
     scope = Scope(source, predicates, types, constants, derived)
     notes = ("costs are ignored: plans are counted in steps",) if any(define.find(":functions")) else ()
     name = definition_name(define)
     actions, derivations = read_actions(define, scope), read_derivations(define, scope)
-    return DomainDescription(name, supertypes, constants, predicates, actions, derivations, notes)
+    is_ground = "?" not in normalise(source.text)
+    return DomainDescription(name, supertypes, constants, predicates, actions, derivations, notes, is_ground)
 
 
 def _read_types(define: Expression, source: Source) -> dict[str, tuple[str, ...]]:
@@ -193,7 +187,7 @@ def _read_predicates(
     return predicates
 
 
-def _read_objects(define: Expression, head: str, types: Iterable[str], source: Source) -> dict[str, tuple[str, ...]]:
+def read_objects(define: Expression, head: str, types: Iterable[str], source: Source) -> dict[str, tuple[str, ...]]:
     """Name → its types; a name given twice must have the same ones."""
     objects: dict[str, tuple[str, ...]] = {}
     for name, kinds, entry in typed_list(define, head, source):
@@ -220,82 +214,8 @@ def _declaration_error(source: Source, entry: Expression, message: str) -> Trifo
     return TrifoldError(message, place=source.place(entry.line, entry), remedy="mend the declaration")
 
 
-def describe_problem(source: Source, domain: DomainDescription) -> ProblemDescription:
-    """Read a problem's declarations and check them against its domain."""
-    define = parse_definition(source, "problem")
-    check_sections(define, source, PROBLEM_SECTIONS)
-    for section in define.find(":domain"):
-        named = str(section.items[1]) if len(section.items) > 1 else ""
-        if named != domain.name:
-            raise TrifoldError(
-                f"this is a problem of another domain: of {named}, not of {domain.name}",
-                place=source.place(section.line, section),
-                remedy="give it with its own domain file",
-            )
-    own = _read_objects(define, ":objects", domain.types, source)
-    for shared in own.keys() & domain.constants.keys():
-        if own[shared] != domain.constants[shared]:
-            raise TrifoldError(
-                f"the object {shared} is a constant of the domain, of another type",
-                place=source.name,
-                remedy="remove it from (:objects …)",
-            )
-    objects = domain.constants | own
-    if not objects:
-        raise TrifoldError("the problem has no objects", place=source.name, remedy="declare some in (:objects …)")
-    initial = []
-    for section in define.find(":init"):
-        for entry in section.items[1:]:
-            if entry.head == "not":
-                raise TrifoldError(
-                    "a negated atom in the initial state is not supported",
-                    place=source.place(entry.line, entry),
-                    remedy="remove it: what is not listed is false",
-                )
-            if entry.head in domain.derived:
-                raise TrifoldError(
-                    f"{entry.head} is derived, so it cannot be given in the initial state",
-                    place=source.place(entry.line, entry),
-                    remedy="remove it: it is true where its rules say so",
-                )
-            if entry.head != "=":
-                initial.append(check_atom(entry, domain, objects, source))
-    goal = [literal for section in define.find(":goal") for part in section.items[1:]
-            for literal in goal_literals(part, domain, objects, source)]  # fmt: skip
-    if not goal:
-        line = next((section.line for section in define.find(":goal")), define.line)
-        raise TrifoldError(
-            "the problem has no goal", place=source.place(line), remedy="add (:goal (and …)) with at least one atom"
-        )
-    return ProblemDescription(
-        definition_name(define), objects, tuple(dict.fromkeys(initial)), tuple(dict.fromkeys(goal)), domain.notes
-    )
-
-
-def goal_literals(
-    part: Expression, domain: DomainDescription, objects: dict[str, tuple[str, ...]], source: Source
-) -> list[Literal]:
-    """The literals of a goal; anything but a conjunction of literals is refused."""
-    if part.head == "and":
-        return [literal for inner in part.items[1:] for literal in goal_literals(inner, domain, objects, source)]
-    if part.head == "not" and len(part.items) == 2 and part.items[1].head in domain.predicates:
-        return [check_atom(part.items[1], domain, objects, source)._replace(positive=False)]
-    constructs = ("not", "or", "imply", "forall", "exists", "preference", "=", "<", ">", "<=", ">=")
-    if part.head in constructs and part.head not in domain.predicates:
-        inner = part.items[1].head if part.head == "not" and len(part.items) == 2 else ""
-        if inner and inner not in constructs and inner != "and":
-            check_atom(part.items[1], domain, objects, source)
-        construct = f"{part.head} {inner}".strip()
-        raise TrifoldError(
-            f"the goal is not a conjunction of literals: it uses '{construct}'",
-            place=source.place(part.line, part),
-            remedy="write the goal as (and …) of atoms and negated atoms",
-        )
-    return [check_atom(part, domain, objects, source)] if part.items or part.word else []
-
-
 def check_atom(
-    entry: Expression, domain: DomainDescription, objects: dict[str, tuple[str, ...]], source: Source
+    entry: Expression, domain: DomainDescription, objects: Mapping[str, tuple[str, ...]], source: Source
 ) -> Literal:
     """A ground atom whose predicate and objects are declared and fit together."""
     place = source.place(entry.line, entry)

@@ -9,8 +9,9 @@ from itertools import product
 from pathlib import Path
 
 from trifold.expressions import Source, open_source
-from trifold.pddl.description import DomainDescription, ProblemDescription, describe_domain, describe_problem
+from trifold.pddl.description import DomainDescription, describe_domain
 from trifold.pddl.formulas import And, Atom, Exists, ForAll, Formula, Not, Or, Variable, occurrences
+from trifold.pddl.problem_description import ProblemDescription, describe_problem
 from trifold.pddl.rules import Action, Derivation
 from trifold.pddl.strata import stratify
 
@@ -91,9 +92,8 @@ class Executor:
         return after
 
     def is_goal(self, state: Facts) -> bool:
-        """Whether all literals of the goal hold."""
-        facts = self.closure(state)
-        return all(((goal.predicate, *goal.arguments) in facts) is goal.positive for goal in self.problem.goal)
+        """Whether the goal holds, as it is written."""
+        return self._holds(self.problem.formula, NOTHING, self.closure(state))
 
     def closure(self, state: Facts) -> Facts:
         """The state with its derived atoms: the least fixed point of the rules, stratum by stratum."""

@@ -134,6 +134,7 @@ class Scope:
     types: frozenset[str]
     constants: Mapping[str, tuple[str, ...]]
     derived: frozenset[str]
+    declared_in: str = "(:constants …) of the domain"
     bound: dict[str, str] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
 
@@ -165,16 +166,15 @@ class Scope:
                 )
             return self.bound[item.word]
         if item.word not in self.constants:
-            raise self.error(
-                item, f"the constant {item.word} is not declared", "declare it in (:constants …) of the domain"
-            )
+            raise self.error(item, f"the name {item.word} is not declared", f"declare it in {self.declared_in}")
         return item.word
 
     def check_predicate(self, entry: Expression, count: int) -> None:
         """Refuse a predicate that is not declared, or not with so many parameters."""
         if not entry.head:
             raise self.error(entry, "this is not an atom", "an atom is written (predicate ?x ?y)")
-        if entry.head in NUMERIC:
+        is_equation = entry.head == "=" and any(item.is_list for item in entry.items)
+        if (entry.head in NUMERIC and entry.head not in self.predicates) or is_equation:
             raise self.error(entry, "numeric fluents are not supported", "use atoms alone, without numbers")
         if entry.head not in self.predicates:
             raise self.error(
@@ -189,7 +189,7 @@ class Scope:
 
     def atom(self, entry: Expression) -> Atom:
         """An atom whose predicate is declared and takes so many terms; ``=`` is always there."""
-        if entry.head != "=" or len(entry.items) != 3:
+        if entry.head != "=" or len(entry.items) != 3 or any(item.is_list for item in entry.items):
             self.check_predicate(entry, len(entry.items) - 1)
         return Atom(entry.head, tuple(map(self.term, entry.items[1:])))
 
@@ -210,7 +210,7 @@ class Scope:
                 return Exists(variables, body) if entry.head == "exists" else ForAll(variables, body)
             case "not" | "imply" | "exists" | "forall":
                 raise self.error(entry, f"'{entry.head}' is used wrongly", _USAGE[entry.head])
-            case "preference" | "when" | "either":
+            case "preference" | "when" | "either" if entry.head not in self.predicates:
                 raise self.error(entry, f"'{entry.head}' is not supported in a condition", "leave it out")
         if entry.is_list and not entry.items:
             return TRUE

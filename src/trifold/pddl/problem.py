@@ -13,9 +13,10 @@ from trifold.expressions import Source, open_source
 from trifold.pddl.actions import ActionTable, GroundName, parse_action
 from trifold.pddl.atom_index import AtomIndex
 from trifold.pddl.atoms import Integers
-from trifold.pddl.description import DomainDescription, ProblemDescription, describe_domain, describe_problem
+from trifold.pddl.description import DomainDescription, describe_domain
 from trifold.pddl.engine import Engine, create_context, release_at_exit
 from trifold.pddl.executor import Executor
+from trifold.pddl.problem_description import ProblemDescription, describe_problem
 from trifold.pddl.rewriting import write_domain, write_problem
 
 if TYPE_CHECKING:

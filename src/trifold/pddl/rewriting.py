@@ -21,8 +21,9 @@ from itertools import chain, product
 from typing import NamedTuple
 
 from trifold.errors import TrifoldError
-from trifold.pddl.description import ROOT, DomainDescription, Literal, ProblemDescription
+from trifold.pddl.description import ROOT, DomainDescription, Literal
 from trifold.pddl.formulas import And, Atom, Exists, ForAll, Formula, Names, Not, Or, Variable, free_variables
+from trifold.pddl.problem_description import ProblemDescription
 from trifold.pddl.rules import Action, Derivation, Effect
 from trifold.pddl.strata import stratify
 

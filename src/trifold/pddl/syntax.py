@@ -15,6 +15,33 @@ NAME = re.compile(r"[a-z][a-z0-9_-]*")
 """What PDDL calls a name, in lower case."""
 
 
+BEYOND = {
+    "durative actions": (":durative-action", ":durative-actions", ":duration-inequalities"),
+    "changes over time": (":continuous-effects", ":time", ":process", ":event"),
+    "timed initial literals": (":timed-initial-literals", ":timed-effects"),
+    "preferences": (":preferences", ":goal-utilities"),
+    "constraints on the way to the goal": (":constraints",),
+    "fluents whose values are objects": (":object-fluents",),
+    "hierarchical tasks": (":hierarchy", ":htn", ":htn-method", ":method", ":methods", ":task", ":tasks"),
+    "effects by chance": (":probabilistic-effects", ":rewards", ":mdp", ":non-deterministic"),
+    "what is not known": (":partial-observability", ":contingent", ":observe", ":unknown"),
+    "several agents": (":multi-agent", ":factored-privacy", ":unfactored-privacy"),
+}
+"""What classical planning does not have, and the words by which PDDL asks for it."""
+
+
+def refuse(word: str, source: Source, entry: Expression, known: Collection[str]) -> TrifoldError:
+    """The error that a requirement or a section is not supported, named as what it is."""
+    what = next((what for what, words in BEYOND.items() if word in words), None)
+    remedy = f"leave it out; supported are {' '.join(sorted(known))}"
+    if what is not None:
+        word = f"{what} ({word})"
+        remedy = "give a problem of classical planning: atoms alone, and actions that take one step each"
+    return TrifoldError(
+        f"{word} {'is' if what is None else 'are'} not supported", place=source.place(entry.line, entry), remedy=remedy
+    )
+
+
 def parse_definition(source: Source, kind: str) -> Expression:
     """The (define (kind name) …) of a text; a domain given as a problem, or the other way round, is refused."""
     define = parse(source.text, source.name)
@@ -41,11 +68,7 @@ def check_sections(define: Expression, source: Source, known: Collection[str]) -
         if not section.head.startswith(":"):
             raise syntax_error(source, section, f"a section starts with one of {' '.join(sorted(known))}")
         if section.head not in known:
-            raise TrifoldError(
-                f"{section.head} is not supported",
-                place=source.place(section.line, section),
-                remedy=f"leave it out; supported are {' '.join(sorted(known))}",
-            )
+            raise refuse(section.head, source, section, known)
 
 
 def check_name(name: str, entry: Expression, source: Source) -> str:

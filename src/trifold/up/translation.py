@@ -35,8 +35,6 @@ class Translation:
                 f"Unified Planning cannot write this problem as PDDL: {error}",
                 remedy="simplify it, for example by a Compiler of Unified Planning",
             ) from error
-        if not original.all_objects and not original.user_types:
-            problem = problem.replace("(:init", "(:objects nothing) (:init", 1)  # that none can tell from no object
         self.problem = load_problem(load_domain(domain), problem)
 
     def action(self, text: str) -> ActionInstance:
