@@ -70,7 +70,7 @@ def outcome(run: Path) -> tuple[Any, ...]:
         best = Model.load(run / f"seed-{seed}" / "best.safetensors")
         found[seed] = (
             {name: tensor.tolist() for name, tensor in tensors.items()},
-            header["state"] | {"seconds": 0},
+            header["state"] | {"seconds": 0, "policy_seconds": 0},
             {name: tensor.tolist() for name, tensor in best.network.state_dict().items()},
             best.provenance["settings"]["seed"],
             [line | {"seconds": 0} for line in RunFolder(run).seed(seed).metrics()],
@@ -147,7 +147,7 @@ def test_the_model_is_the_best_of_all_seeds_however_they_were_broken_off(
 ) -> None:
     """Seed after seed: the first has ended and is the run's model when the second is broken off."""
     monkeypatch.setattr(loop, "SHOW_SECONDS", -1.0)
-    changes = {"seed": seed, "seeds": 2, "validate_every": 3, "learning_rate": 0.01}
+    changes = {"seed": seed, "seeds": 2, "validate_every": 3, "learning_rate": 0.01, "keep_by": "loss"}
     with pytest.raises(KeyboardInterrupt):
         run_tiny(folder, tmp_path / "run", Recorder((seed + 1, breaks_at)), **changes)
     result = resume(tmp_path / "run", steps=steps)
@@ -161,7 +161,7 @@ def test_a_longer_run_forgets_no_seed(
 ) -> None:
     """Also while seeds are still where the shorter run ended."""
     monkeypatch.setattr(loop, "SHOW_SECONDS", -1.0)
-    run_tiny(folder, tmp_path / "run")
+    run_tiny(folder, tmp_path / "run", keep_by="loss")
     if breaks_at:
         with pytest.raises(KeyboardInterrupt):
             resume(tmp_path / "run", steps=20, watcher=Recorder(breaks_at))

@@ -45,7 +45,7 @@ def outcome(run: Path, seed: int = 0) -> tuple[Any, ...]:
     lines = [json.loads(line) for line in (run / f"seed-{seed}" / "metrics.jsonl").read_text().splitlines()]
     return (
         {name: tensor.tolist() for name, tensor in tensors.items()},
-        header["state"] | {"seconds": 0},
+        header["state"] | {"seconds": 0, "policy_seconds": 0},
         {name: tensor.tolist() for name, tensor in best.network.state_dict().items()},
         best.provenance["selected"] | {"seconds": 0},
         [line | {"seconds": 0} for line in lines],
@@ -124,7 +124,7 @@ def test_kill_minus_nine_loses_nothing_that_was_saved(folder: Path, tmp_path: Pa
 @pytest.mark.usefixtures("_eager")
 def test_the_best_weights_are_a_copy_of_the_best_step(folder: Path, tmp_path: Path) -> None:
     """They give the least validation loss, and go on doing so after further steps."""
-    result = run_tiny(folder, tmp_path / "run", steps=40, learning_rate=0.1)
+    result = run_tiny(folder, tmp_path / "run", steps=40, learning_rate=0.1, keep_by="loss")
     lines = RunFolder(tmp_path / "run").seed(0).metrics()
     least = min(lines, key=lambda line: line["validation"])
     assert least["step"] < 40, "the test needs a run whose last step is not its best"
@@ -140,7 +140,7 @@ def test_the_best_weights_are_a_copy_of_the_best_step(folder: Path, tmp_path: Pa
 
 
 def test_of_several_seeds_the_least_validation_loss_is_kept(folder: Path, tmp_path: Path) -> None:
-    result = run_tiny(folder, tmp_path / "run", seeds=3, seed=4)
+    result = run_tiny(folder, tmp_path / "run", seeds=3, seed=4, keep_by="loss")
     losses = {seed: RunFolder(tmp_path / "run").seed(seed).metrics() for seed in (4, 5, 6)}
     least = {seed: min(line["validation"] for line in lines) for seed, lines in losses.items()}
     assert result.validation_loss == min(least.values()) and least[result.seed] == result.validation_loss

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_format
 import shlex
 import tomllib
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
@@ -219,6 +220,18 @@ def _report(result: TrainingResult, json: bool) -> None:
         )
     else:
         typer.echo(
-            f"{result.model_path}: validation loss {result.validation_loss:.4f}, seed {result.seed}, "
-            f"{result.steps} steps, {duration(result.seconds)}"
+            f"{result.model_path}: {describe_policy(result)}, validation loss {result.validation_loss:.4f}, "
+            f"seed {result.seed}, {result.steps} steps, {duration(result.seconds)}"
         )
+
+
+def describe_policy(result: TrainingResult) -> str:
+    """What the policy of a trained model did, in words."""
+    parts = []
+    if result.coverage:
+        parts.append(f"held-out problems {result.coverage}")
+    if larger := result.larger:
+        ends = Counter(larger.failures.values())
+        why = f" ({', '.join(f'{count} {end}' for end, count in ends.items())})" if ends else ""
+        parts.append(f"larger problems {larger}{why}")
+    return "; ".join(parts) or "no problem to try its policy on"

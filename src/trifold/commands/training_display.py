@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from trifold.data import Labelled
 from trifold.errors import TrifoldError
+from trifold.evaluation import Attempt
 from trifold.training import Watcher
 
 PLAIN_SECONDS = 10.0
@@ -112,9 +113,13 @@ class TrainingDisplay(Watcher):
         """Show losses, speed and time left of a seed."""
         facts = f"loss {progress.loss:.3f}"
         if progress.validation is not None:
-            facts += f"  validation {progress.validation:.3f} (best {progress.best:.3f})"
+            facts += f"  validation {progress.validation:.3f} (kept {progress.best:.3f})"
         if progress.optimal is not None:
             facts += f"  optimal {progress.optimal:.1%}"
+        if progress.solved is not None:
+            facts += f"  solved {progress.solved} of {progress.problems}"
+            best = progress.best_solved is not None and progress.best_solved != progress.solved
+            facts += f" (kept {progress.best_solved})" if best else ""
         if progress.lapses:
             facts += f"  back to the best {progress.lapses} ×, learning rate / {2**progress.lapses}"
         if progress.beyond:
@@ -131,6 +136,16 @@ class TrainingDisplay(Watcher):
         ):
             self.written[seed] = now
             self.line(f"{name}  step {progress.step}/{progress.steps}  {facts}")
+
+    def trying(self, problems: int) -> None:
+        """Begin the bar of larger problems."""
+        if problems:
+            self.start("larger problems", problems)
+
+    def tried(self, attempt: Attempt) -> None:
+        """Advance it."""
+        assert self.task is not None
+        self.bar.advance(self.task)
 
     def failed(self, seed: int, error: TrifoldError) -> None:
         """Say which seed is left out, and why."""

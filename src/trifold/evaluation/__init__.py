@@ -1,7 +1,7 @@
 """Evaluation: attempts in child processes become flat records, and tables read only records."""
 
 from trifold.evaluation.attempt import Attempt, attempt_each
-from trifold.evaluation.evaluate import evaluate
+from trifold.evaluation.evaluate import evaluate, threads_each
 from trifold.evaluation.first_plan import find_first_plans, first_plan_job
 from trifold.evaluation.job import SolveJob
 from trifold.evaluation.planner import PlannerJob, find_planner, planner_version
@@ -34,4 +34,5 @@ __all__ = [
     "read_references",
     "score_each",
     "summarise",
+    "threads_each",
 ]

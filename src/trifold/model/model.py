@@ -187,18 +187,28 @@ class Model:
         if len(states) < 2:
             return [self.look(state, own) for state, own in zip(states, actions, strict=True)]
         structures, order = self.ask(states, actions)
-        values: list[float] = []
-        found: list[float] = []
-        rows = self.backend.max_rows if max_rows is None else max_rows
-        for chunk in encode_chunks(self.queried, structures.to(self.device), rows):
-            of_states, scored = self.read(chunk)
-            assert scored is not None
-            values += [math.nan] * len(chunk) if of_states is None else of_states.tolist()
-            found += scored.scores[torch.argsort(scored.owners, stable=True)].tolist()
+        values, found = self.read_each(structures, max_rows=max_rows)
         scores = np.empty(len(order))
         scores[order] = found
         ends = np.cumsum([len(own) for own in actions])
         return [(value, own.tolist()) for value, own in zip(values, np.split(scores, ends[:-1]), strict=True)]
+
+    @torch.no_grad()
+    def read_each(self, structures: Structures, *, max_rows: int | None = None) -> tuple[list[float], list[float]]:
+        """V of each structure over objects, NaN if the model has none, and the scores of all their queries.
+
+        These come structure by structure and, in each, relation by relation. The structures are read in chunks of at
+        most ``max_rows`` messages a layer, and nothing is checked: they are of this domain.
+        """
+        values: list[float] = []
+        scores: list[float] = []
+        rows = self.backend.max_rows if max_rows is None else max_rows
+        for chunk in encode_chunks(self.queried, structures.to(self.device), rows):
+            found, scored = self.read(chunk)
+            values += [math.nan] * len(chunk) if found is None else found.tolist()
+            if scored is not None:
+                scores += scored.scores[torch.argsort(scored.owners, stable=True)].tolist()
+        return values, scores
 
     def ask(self, states: Sequence[State], actions: Sequence[Sequence[str]]) -> tuple[Structures, Integers]:
         """The structures of states of one problem over its objects, each with queries of its actions.

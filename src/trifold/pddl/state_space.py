@@ -79,6 +79,13 @@ class StateSpace:
         """One structure over the objects per state."""
         return self.table.structures(self.offsets, self.indices)
 
+    def part(self, states: Integers) -> Structures:
+        """One structure over the objects for each of these states, in their order."""
+        lengths = self.offsets[states + 1] - self.offsets[states]
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        places = np.repeat(self.offsets[states] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return self.table.structures(offsets, self.indices[places])
+
     def optimal_actions(self) -> Integers:
         """(Σ,) 1 for each action that leads one step nearer to a goal; none of a goal or a dead end does."""
         before = np.repeat(self.distances, np.diff(self.action_offsets))

@@ -1,4 +1,4 @@
-"""Choosing among the seeds of a run: the least validation loss becomes the run's model."""
+"""Choosing among the seeds of a run: the best, as the recipe's ``keep_by`` has it, becomes the run's model."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from trifold.training.run import RunFolder
 from trifold.training.together import Ending
 
 
-def best_seed(endings: dict[int, Ending]) -> tuple[int, float]:
-    """The seed with the least validation loss of those that did not fail, and that loss; raises if all failed."""
-    losses = {
-        seed: ending.state.best
+def best_seed(endings: dict[int, Ending], keep_by: str) -> tuple[int, float]:
+    """The best seed of those that did not fail, and its validation loss; raises if all failed."""
+    ranks = {
+        seed: ending.state.rank(keep_by)
         for seed, ending in endings.items()
         if not ending.error and ending.state.best is not None
     }
     for ending in endings.values():
-        if ending.error and not losses:
+        if ending.error and not ranks:
             raise ending.error
-    chosen = min(losses, key=losses.__getitem__)
-    return chosen, losses[chosen]
+    chosen = min(ranks, key=ranks.__getitem__)
+    return chosen, ranks[chosen][-1]
 
 
-def keep_best(folder: RunFolder, endings: dict[int, Ending], seeds: Sequence[int]) -> None:
+def keep_best(folder: RunFolder, endings: dict[int, Ending], seeds: Sequence[int], keep_by: str) -> None:
     """Make the best model of the seeds the run's, with what all of them cost: those that are not kept cost as much.
 
     Seeds that have not ended count with what an earlier process saved of them. Where none has gone on since a model was
@@ -36,7 +36,7 @@ def keep_best(folder: RunFolder, endings: dict[int, Ending], seeds: Sequence[int
         before = folder.training()
         if dict(zip(before["seeds"], before["steps"], strict=True)) == steps:
             return
-    kept = Model.load(folder.seed(best_seed(endings)[0]).best)
+    kept = Model.load(folder.seed(best_seed(endings, keep_by)[0]).best)
     kept.provenance["training"] = {
         "seeds": list(steps),
         "steps": list(steps.values()),

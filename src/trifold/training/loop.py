@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ from torch import Tensor
 
 from trifold.data import Dataset
 from trifold.model import Model
+from trifold.training.coverage import Track, follow
 from trifold.training.loss import validate
 from trifold.training.run import Diverged, SeedFolder, TrainingState
 from trifold.training.sampler import BalancedSampler
@@ -32,12 +34,20 @@ LOST = 30.0
 """A validation loss this many times the least one says that the weights are lost: one of 13 times came down by itself.
 """
 
+MOMENTS = 12
+"""How often in a training the policy is followed on held-out problems: at validations, evenly over it."""
+
+SHARE = 0.1
+"""The part of the time that this may take where a training has a time."""
+
 
 @dataclass(frozen=True)
 class Progress:
     """What a display shows of a running training: the loss is a mean; validation and best are None before the first.
 
     ``optimal`` is the share of validation states whose best-scored action is optimal, None if no actions are scored.
+    ``solved`` of so many ``problems`` is what the policy did when it was followed last, with plans of ``length``
+    times the optimum, and ``best_solved`` what that of the kept weights did; None if it was not followed.
     ``lapses`` is how often it has gone back to its best weights, ``beyond`` how many batches were beyond its backend.
     Speed and the time that is left are those of a watch on the wall, whatever else runs at the same time.
     """
@@ -49,6 +59,10 @@ class Progress:
     validation: float | None
     best: float | None
     optimal: float | None
+    solved: int | None
+    problems: int
+    length: float | None
+    best_solved: int | None
     lapses: int
     beyond: int
     steps_per_second: float
@@ -65,6 +79,7 @@ class SeedTraining:
     settings: Settings
     seed: int
     folder: SeedFolder
+    tracks: Sequence[Track] = ()
     optimizer: torch.optim.Optimizer = field(init=False)
     state: TrainingState = field(init=False)
 
@@ -90,6 +105,11 @@ class SeedTraining:
     def is_done(self) -> bool:
         """Whether nothing is left to do: a run that ended before its first validation has that to do."""
         return self.is_at_end and self.state.best is not None
+
+    @property
+    def moment(self) -> int:
+        """How many of the moments at which the policy is followed have come."""
+        return int(MOMENTS * max(self.state.step / self.settings.steps, self.state.seconds / self.limit))
 
     @property
     def rate(self) -> float:
@@ -140,26 +160,49 @@ def train_seed(
 
 
 def _validate(training: SeedTraining, loss_sum: float) -> None:
-    """Log the validation loss; keep the weights if it is the least so far, go back to the best if they are lost."""
-    state, folder = training.state, training.folder
+    """Log the validation loss; keep the weights if they are the best so far, go back to the best if they are lost."""
+    folder = training.folder
     seen = validate(training.model, training.held_out)
+    state = training.state
     found, loss = seen.loss, loss_sum / max(state.since, 1)
     is_lost = _recovers(training) and not (loss < math.inf and found <= max(LOST * (state.best or 0.0), LEAST_LOST))
+    policy: dict[str, Any] = {}
     if not is_lost:
         _check(training, loss + found)
+        policy = _follow_policy(training)
+        state = training.state
     if math.isfinite(loss + found):
         line = {"step": state.step, "loss": loss, "validation": found, "seconds": state.seconds}
         heads = {"error": seen.error, "optimal": seen.optimal} if seen.optimal is not None else {}
-        folder.log(line | heads | {"lapses": state.lapses, "beyond": state.beyond})
+        folder.log(line | heads | policy | {"lapses": state.lapses, "beyond": state.beyond})
     if is_lost:
         _go_back(training)
         training.state = replace(state, lapses=state.lapses + 1, since=0, loss_sum=0.0)
         return
-    if state.best is None or found < state.best:
+    new = replace(state, best=found, best_solved=policy.get("solved"), best_length=policy.get("length"))
+    keep_by = training.settings.keep_by
+    if state.best is None or new.rank(keep_by) < state.rank(keep_by):
         chosen = {"step": state.step, "validation_loss": found, "seconds": state.seconds, "lapses": state.lapses}
-        folder.save_best(training.model, chosen)
-        state = replace(state, best=found)
+        folder.save_best(training.model, chosen | policy)
+        state = new
     training.state = replace(state, validation=found, optimal=seen.optimal, loss=loss, since=0, loss_sum=0.0)
+
+
+def _follow_policy(training: SeedTraining) -> dict[str, Any]:
+    """What the policy does on held-out problems, where the moment has come to follow it; else nothing.
+
+    When that is depends on the step alone, so that a resumed run keeps the same weights. Where minutes end a training,
+    all depends on the clock, and there it also bounds the part of the time that this takes.
+    """
+    state, moment = training.state, training.moment
+    is_dear = training.limit < math.inf and state.policy_seconds > SHARE * state.seconds
+    if not training.tracks or not (training.is_at_end or (moment != state.moment and not is_dear)):
+        return {}
+    began = time.monotonic()
+    found = follow(training.model, training.tracks)
+    spent = state.policy_seconds + time.monotonic() - began
+    training.state = replace(state, solved=found.solved, length=found.length, moment=moment, policy_seconds=spent)
+    return {"solved": found.solved, "problems": found.problems, "length": found.length}
 
 
 def _save(training: SeedTraining, loss_sum: float) -> None:
@@ -205,8 +248,9 @@ def _progress(training: SeedTraining, start: TrainingState, loss_sum: float, pas
     left = min((settings.steps - state.step) / speed, (training.limit - state.seconds) / share)
     mean = loss_sum / state.since if state.since else state.loss
     losses = mean, state.validation, state.best, state.optimal
+    policy = state.solved, len(training.tracks), state.length, state.best_solved
     counts = state.lapses, state.beyond
-    return Progress(training.seed, state.step, settings.steps, *losses, *counts, speed, max(left, 0.0))
+    return Progress(training.seed, state.step, settings.steps, *losses, *policy, *counts, speed, max(left, 0.0))
 
 
 def validation_sample(validation: Dataset, settings: Settings) -> Tensor:

@@ -5,19 +5,24 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from trifold.files import write_whole
 from trifold.training.run import SeedFolder
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 def plot_curves(folders: Sequence[SeedFolder], title: str, path: Path) -> None:
-    """Draw the training and validation loss of each seed over steps, and mark each least validation loss."""
+    """Draw the losses of each seed over steps, mark each least validation loss, and beside it draw the coverage."""
     from matplotlib.figure import Figure  # slow to import, and a figure without pyplot needs no display
 
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = figure.subplots()
-    for number, folder in enumerate(folders):
-        lines = folder.metrics()
+    seeds = [(number, folder, folder.metrics()) for number, folder in enumerate(folders)]
+    has_coverage = any("solved" in line for _, _, lines in seeds for line in lines)
+    figure = Figure(figsize=(13 if has_coverage else 8, 4.5), layout="constrained")
+    axes, *beside = figure.subplots(1, 1 + has_coverage, squeeze=False)[0]
+    for number, folder, lines in seeds:
         if not lines:
             continue
         steps = [line["step"] for line in lines]
@@ -34,6 +39,23 @@ def plot_curves(folders: Sequence[SeedFolder], title: str, path: Path) -> None:
     axes.grid(alpha=0.3, which="both")
     if axes.lines:
         axes.legend()
+    for place in beside:
+        _plot_coverage(place, [lines for _, _, lines in seeds])
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=120)
     write_whole(path, picture.getvalue())
+
+
+def _plot_coverage(axes: Axes, seeds: Sequence[list[dict[str, Any]]]) -> None:
+    """Draw how many of the held-out problems the policy of each seed solves, over steps."""
+    from matplotlib.ticker import MaxNLocator
+
+    for number, lines in enumerate(seeds):
+        followed = [line for line in lines if "solved" in line]
+        steps, solved = [line["step"] for line in followed], [line["solved"] for line in followed]
+        axes.plot(steps, solved, "o-", color=f"C{number}", alpha=0.8, markersize=4)
+        if followed:
+            axes.set_ylim(-0.02 * followed[-1]["problems"], 1.05 * followed[-1]["problems"])
+    axes.set(xlabel="step", ylabel="held-out problems solved", title="coverage of the policy")
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.grid(alpha=0.3)

@@ -26,6 +26,8 @@ from trifold.files import read_text
 from trifold.model import Model, ModelConfig
 from trifold.nn import Backend
 from trifold.provenance import describe_environment
+from trifold.training.coverage import Track, lay_tracks
+from trifold.training.larger import Larger, find_larger
 from trifold.training.loop import SeedTraining
 from trifold.training.merge import merge_states
 from trifold.training.recipe import recorded_recipe
@@ -42,6 +44,8 @@ class Prepared:
     training, validation  the encoded states
     first                 an untrained model, whose seed is of no account: what it is computed by holds for all
     provenance            what each model says of its training, but for the seed
+    tracks                held-out problems that policies are followed on while they train
+    larger                problems that could not be labelled whole: the policy is tried on them in the end
     """
 
     folder: RunFolder
@@ -53,6 +57,8 @@ class Prepared:
     validation: Dataset
     first: Model
     provenance: dict[str, Any]
+    tracks: list[Track]
+    larger: list[Larger]
 
     @property
     def backend(self) -> Backend:
@@ -72,7 +78,7 @@ class Prepared:
         model.to(first.device).backend = first.backend
         model.provenance = self.provenance | {"settings": self.settings.to_json() | {"seed": seed}}
         folder = self.folder.seed(seed)
-        return SeedTraining(model, self.training, self.validation, self.settings, seed, folder)
+        return SeedTraining(model, self.training, self.validation, self.settings, seed, folder, self.tracks)
 
 
 def prepare(
@@ -124,7 +130,8 @@ def prepare(
         "backend": summary["backend"],
     }
     domain = spaces[0].domain
-    return Prepared(folder, config, settings, domain_text, domain, data, validation, first, provenance)
+    tracks, larger = lay_tracks(parts.validation), find_larger(labelled, parts.validation)
+    return Prepared(folder, config, settings, domain_text, domain, data, validation, first, provenance, tracks, larger)
 
 
 def _read_split(folder: RunFolder, labelled: Sequence[Labelled]) -> Split | None:

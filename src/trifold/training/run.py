@@ -4,16 +4,17 @@ config.json         what was asked for: data folder, architecture, settings, thr
 environment.json    versions and hardware
 data.json           problems, their roles, outcomes and counts, the rule of the split, and the hash of the data
 model.safetensors   the best model of all seeds
-curves.png          losses over steps
+curves.png          losses and coverage over steps
 seed-N/             for each seed:
   metrics.jsonl       one line per validation
-  best.safetensors    the model with the least validation loss so far
+  best.safetensors    the best model so far, as ``keep_by`` of the recipe has it
   last.safetensors    the last save: weights, optimizer and counters, in one file, so that it is whole
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -41,11 +42,17 @@ class Diverged(TrifoldError):
 class TrainingState:
     """The counters of a training.
 
-    best, validation  the least and the last validation loss
+    best              the validation loss of the weights that are kept
+    best_solved, best_length
+                      what their policy did on held-out problems, as ``Coverage`` has it; None if it was not followed
+    validation        the last validation loss
     optimal           the last share of validation states whose best-scored action is optimal
+    solved, length    what the policy did when it was followed last
+    moment            which of the moments that was: see ``loop``
+    policy_seconds    that following it has taken so far
     loss              the mean training loss before the last validation
     since, loss_sum   the steps since then, and the sum of their losses
-    lapses            how often the weights were lost, and those of the least validation loss taken again
+    lapses            how often the weights were lost, and those that are kept taken again
     beyond            batches that were beyond the backend, whose steps the reference took
     """
 
@@ -59,6 +66,24 @@ class TrainingState:
     loss_sum: float = 0.0
     lapses: int = 0
     beyond: int = 0
+    best_solved: int | None = None
+    best_length: float | None = None
+    solved: int | None = None
+    length: float | None = None
+    moment: int = 0
+    policy_seconds: float = 0.0
+
+    def rank(self, keep_by: str) -> tuple[float, ...]:
+        """Where the kept weights stand among others: less is better; a policy that was not followed has solved none.
+
+        >>> mine, other = TrainingState(best=0.3, best_solved=4, best_length=1.1), TrainingState(best=0.2)
+        >>> mine.rank("policy") < other.rank("policy"), mine.rank("loss") < other.rank("loss")
+        (True, False)
+        """
+        loss = math.inf if self.best is None else self.best
+        if keep_by == "loss":
+            return (loss,)
+        return -(self.best_solved or 0), math.inf if self.best_length is None else self.best_length, loss
 
     @classmethod
     def from_json(cls, values: object) -> TrainingState:
@@ -160,7 +185,7 @@ class SeedFolder:
 
     @property
     def best(self) -> Path:
-        """The file of the model with the least validation loss."""
+        """The file of the best model so far."""
         return self.path / "best.safetensors"
 
     @property
@@ -172,7 +197,8 @@ class SeedFolder:
         """The lines of metrics.jsonl; what a crash has torn is no line."""
 
         def check(line: dict[str, Any]) -> dict[str, Any]:
-            for name in ("step", "loss", "validation"):
+            policy = ("solved", "problems") if "solved" in line else ()
+            for name in ("step", "loss", "validation", *policy):
                 if type(line.get(name)) not in (int, float) or not 0 <= line[name] < MAX_LOSS:
                     raise Damaged(f"it has no {name}")
             return line

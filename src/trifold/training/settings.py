@@ -12,6 +12,9 @@ from trifold.nn import KERNELS
 from trifold.sealed import fill
 from trifold.training.schedule import SCHEDULES
 
+KEEP_BY = ("loss", "policy")
+"""What decides which weights are kept."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -31,7 +34,10 @@ class Settings:
     merge              keep one state for each colour and V*, with its weight: see ``merge``; the loss is the same
     kernels            "auto", "reference" or "fused": see ``step``; the same function, another speed
     seed               of the first model; further models count up from it
-    seeds              how many models are trained; the one with the least validation loss is kept
+    seeds              how many models are trained; the best is kept
+    keep_by            which weights are the best, within a seed and among seeds. "loss", the paper's: those of the
+                       least validation loss. "policy": those whose policy solves most held-out problems; of equals
+                       those with the shortest plans, then with the least validation loss
     """
 
     steps: int = 200_000
@@ -49,12 +55,14 @@ class Settings:
     kernels: str = "auto"
     seed: int = 0
     seeds: int = 1
+    keep_by: str = "loss"
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch", "learning_rate", "validate_every", "validation_states", "seeds"):
             if not 0 < getattr(self, name) < math.inf:
                 raise TrifoldError(f"{name} must be positive, not {getattr(self, name)}")
-        for name, words in (("kernels", KERNELS), ("schedule", SCHEDULES), ("dead_ends", DEAD_ENDS)):
+        choices = {"kernels": KERNELS, "schedule": SCHEDULES, "dead_ends": DEAD_ENDS, "keep_by": KEEP_BY}
+        for name, words in choices.items():
             if getattr(self, name) not in words:
                 raise TrifoldError(f"{name} is one of {', '.join(words)}, not {getattr(self, name)!r}")
         for name in ("minutes", "clip"):

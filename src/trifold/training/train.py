@@ -15,6 +15,8 @@ from trifold.errors import TrifoldError
 from trifold.model import Model, choose_device
 from trifold.sealed import Damaged
 from trifold.training.choose import best_seed, keep_best
+from trifold.training.coverage import Coverage, follow
+from trifold.training.larger import try_larger
 from trifold.training.plot import plot_curves
 from trifold.training.prepare import prepare
 from trifold.training.recipe import Value, read_recipe, recorded_recipe
@@ -28,7 +30,12 @@ MAX_THREADS = 4_096
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """Where the model is, and how it did on the validation states."""
+    """Where the model is, and how it did.
+
+    validation_loss  on states of held-out problems
+    coverage         of its policy on held-out problems whose space is labelled whole; None where there are none
+    larger           of its policy on the smallest of the problems that could not be labelled whole; None without any
+    """
 
     run: Path
     model_path: Path
@@ -36,6 +43,8 @@ class TrainingResult:
     seed: int
     steps: int
     seconds: float
+    coverage: Coverage | None = None
+    larger: Coverage | None = None
 
     def load(self) -> Model:
         """The model."""
@@ -144,9 +153,22 @@ def _run(
             if ending.error and len(prepared.seeds) > 1:
                 watcher.failed(seed, ending.error)
         if not all(ending.error for ending in endings.values()):
-            keep_best(folder, endings, prepared.seeds)
+            keep_best(folder, endings, prepared.seeds, prepared.settings.keep_by)
             plots = [folder.seed(seed) for seed in endings]
             plot_curves(plots, f"{prepared.config.label} on {prepared.domain}", folder.path / "curves.png")
-    chosen, best = best_seed(endings)
+    chosen, best = best_seed(endings, prepared.settings.keep_by)
     seconds = sum(ending.state.seconds for ending in endings.values())
-    return TrainingResult(folder.path, folder.model, best, chosen, endings[chosen].state.step, seconds)
+    kept = Model.load(folder.model, content["device"])  # another than the best seed's, if it was selected
+    watcher.trying(len(prepared.larger))
+    larger = try_larger(
+        folder.model,
+        read_folder(Path(content["directory"])).domain,
+        prepared.larger,
+        device=content["device"],
+        workers=workers,
+        seconds=seconds,
+        on_attempt=watcher.tried,
+    )
+    coverage = follow(kept, prepared.tracks) if prepared.tracks else None
+    steps = endings[chosen].state.step
+    return TrainingResult(folder.path, folder.model, best, chosen, steps, seconds, coverage, larger)

@@ -6,6 +6,7 @@ from typing import Any
 
 from trifold.data import Labelled
 from trifold.errors import TrifoldError
+from trifold.evaluation import Attempt
 from trifold.training.loop import Progress
 
 
@@ -26,6 +27,12 @@ class Watcher:
 
     def progress(self, progress: Progress) -> None:
         """A seed has come further."""
+
+    def trying(self, problems: int) -> None:
+        """All seeds are trained, and the model is tried on so many larger problems."""
+
+    def tried(self, attempt: Attempt) -> None:
+        """One of them is done."""
 
     def failed(self, seed: int, error: TrifoldError) -> None:
         """A seed is left out."""

@@ -1,0 +1,72 @@
+"""Coverage is what the policy does: followed in labelled spaces it does what it does on the problems themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import trifold
+from trifold.data import Labelled, label
+from trifold.domains import write_problems
+from trifold.model import Model
+from trifold.pddl import load_problem
+from trifold.planning import solve
+from trifold.training.coverage import GRACE, PATIENCE, Coverage, Track, follow, lay_tracks
+from trifold.training.run import TrainingState
+
+
+@pytest.fixture(scope="module", params=["gripper", "blocks-s"])
+def problems(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Labelled]:
+    folder = tmp_path_factory.mktemp(request.param)
+    write_problems(folder, request.param, [2, 3, 4], 0)
+    return label(folder / "domain.pddl", sorted((folder / "train").iterdir()))
+
+
+def by_solving(model: Model, track: Track) -> tuple[str, int]:
+    """How the policy ends on the problem itself, and after how many steps: pymimir's states, evaluated one by one."""
+    problem = load_problem(model.domain, track.path)
+    looks = model.look if model.config.has_actions else None
+    found = solve(problem, model.values, looks=looks, max_steps=PATIENCE * track.optimum + GRACE)
+    return found.outcome.value, found.steps
+
+
+@pytest.mark.parametrize("heads", ["values", "actions", "both"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_policy_does_in_spaces_what_it_does_on_problems(problems: list[Labelled], heads: str, seed: int) -> None:
+    """Also that of a model that has learned nothing, and goes astray: all at once, and each alone."""
+    domain = problems[0].space.domain
+    known = trifold.pretrained("gripper" if "gripper" in domain else "blocks-s")
+    config = trifold.model.ModelConfig(dim=4, layers=3, heads=heads)
+    schemas = known.schemas if heads != "values" else ()
+    model = Model.fresh(config, known.signature, known.domain_text, known.training_atoms, seed, schemas)
+    tracks = lay_tracks(problems)
+    expected = {str(track.path): by_solving(model, track) for track in tracks}
+    failures = {path: outcome for path, (outcome, _) in expected.items() if outcome != "solved"}
+    optimum = {str(track.path): track.optimum for track in tracks if str(track.path) not in failures}
+    steps = sum(expected[path][1] for path in optimum)
+    length = steps / sum(optimum.values()) if optimum else None
+    assert follow(model, tracks) == Coverage(len(optimum), len(tracks), length, failures)
+    alone = [follow(model, [track]) for track in tracks]
+    assert {path: end for found in alone for path, end in found.failures.items()} == failures
+
+
+def test_problems_are_drawn_evenly_over_sizes_and_only_whole_spaces(problems: list[Labelled], tmp_path: Path) -> None:
+    sizes = [track.space.states for track in lay_tracks(problems)]
+    assert sizes == sorted(sizes) and len(sizes) == 3
+    assert [track.space.states for track in lay_tracks(problems, 2)] == [sizes[0], sizes[2]]
+    assert lay_tracks([item for item in problems if item.space is None]) == []
+
+
+def test_the_best_solves_most_then_has_the_shortest_plans_then_the_least_loss() -> None:
+    states = [
+        TrainingState(best=0.9, best_solved=3, best_length=1.0),
+        TrainingState(best=0.8, best_solved=3, best_length=1.2),
+        TrainingState(best=0.9, best_solved=3, best_length=1.2),
+        TrainingState(best=0.1, best_solved=2, best_length=1.0),
+        TrainingState(best=0.05),
+        TrainingState(best=0.06, best_solved=0),
+        TrainingState(),
+    ]
+    assert sorted(states, key=lambda state: state.rank("policy")) == states
+    assert min(states, key=lambda state: state.rank("loss")).best == 0.05
