@@ -127,6 +127,16 @@ def least_unlocks(text: str) -> int:
         seen |= layer
 
 
+@pytest.mark.parametrize("unlocks", [0, 1, 2])
+def test_a_key_may_be_what_is_to_be_brought_to_the_goal(unlocks: int) -> None:
+    for seed in range(4):
+        options: dict[str, int] = {"columns": 4, "side": 1, "locks": 2, "keys": 2, "shapes": 2, "unlocks": unlocks}
+        text = generate(random.Random(seed), goal="key", **options)
+        assert re.search(r"\(:goal \(and\s+\(at key0 p\d+\)\)\)", text)
+        space = expand(DOMAIN, text, 100_000)
+        assert space.distances[space.initial] > 0 and least_unlocks(text) == unlocks
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_states_are_counted_without_expanding_them(seed: int) -> None:
     """With keys and doors out of reach, two keys of a shape, a loop, and keys that lie in a locked door."""

@@ -25,8 +25,8 @@ Search = Annotated[
         "--search",
         metavar="NAME",
         help="What follows a policy that ends without a plan, until there is one or none can be: greedy, by the model; "
-        "turns, by the model and by what is missing of the goal, in turns; beam; module:function for your own. none: "
-        "the policy alone, as `evaluate` has it.",
+        "turns, by the model, by relaxed plans and by what is missing of the goal, in turns; beam; module:function for "
+        "your own. none: the policy alone, as `evaluate` has it.",
     ),
 ]
 KnownStates = Annotated[
@@ -173,6 +173,8 @@ def _summary(attempt: Attempt) -> str:
         parts.append(f"{trajectory.evaluated} states evaluated")
     if trajectory.known is not None:
         parts.append(f"{trajectory.known} known")
+    if attempt.peak_gib is not None:
+        parts.append(f"{attempt.peak_gib:.2f} GiB")
     parts.append(f"{attempt.seconds:.1f} s")
     if trajectory.seconds_per_step is not None:
         parts.append(f"{trajectory.seconds_per_step:.3f} s per step")
@@ -196,6 +198,7 @@ def _machine_form(attempt: Attempt, output: Path | None) -> dict[str, Any]:
         "steps": trajectory.steps,
         "states_known": trajectory.known,
         "states_evaluated": trajectory.evaluated,
+        "peak_gib": attempt.peak_gib,
         "seconds": attempt.seconds,
         "seconds_per_step": trajectory.seconds_per_step,
     }

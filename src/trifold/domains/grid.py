@@ -1,4 +1,4 @@
-"""Grid: a robot fetches keys, one at a time, and unlocks doors to reach a cell.
+"""Grid: a robot fetches keys, one at a time, and unlocks doors to reach a cell, or to bring a key there.
 
 Rooms lie in rows and columns, with walls between them and a door in some walls: enough to connect all rooms, and more
 where asked for loops. Rooms of one cell make a maze. Some doors are locked, and a key opens every lock of its shape. A
@@ -67,6 +67,9 @@ class Instance(NamedTuple):
     goal: Cell
 
 
+Goal = Literal["robot", "key"]
+
+
 def generate(
     rng: random.Random,
     *,
@@ -79,6 +82,7 @@ def generate(
     shapes: int = 3,
     unlocks: int = 1,
     max_states: int = 0,
+    goal: Goal = "robot",
 ) -> str:
     """Generate a problem that is solvable and not solved at the start.
 
@@ -88,6 +92,7 @@ def generate(
     keys, shapes         each shape has a key, and some several where there are more keys
     unlocks              the least number of doors that a plan unlocks
     max_states           redraw the problem until it has no more states than this; 0 sets no limit
+    goal                 what is to be at the goal's cell: the robot, or the first key
     """
     if min(rows, columns, side) < 1:
         raise ValueError(f"rows, columns and side must be positive, not {rows}, {columns} and {side}")
@@ -100,9 +105,12 @@ def generate(
     rooms = lay_out(rows, columns, side)
     for _ in range(BOUNDED_DRAWS if max_states else DRAWS):
         instance = draw_instance(rng, rooms, draw_doors(rng, rooms, loops), locks, keys, shapes)
-        regions = Regions(rooms, instance)
+        if goal == "key" and instance.keys[0][0] == instance.goal:
+            continue
+        regions = Regions(rooms, instance, goal)
         if regions.least_unlocks() == unlocks and (not max_states or regions.has_at_most(max_states)):
-            return write_problem(f"grid-{rows}x{columns}-{side}-{keys}keys-{locks}locks-{unlocks}", instance, shapes)
+            name = f"grid-{rows}x{columns}-{side}-{keys}keys-{locks}locks-{unlocks}"
+            return write_problem(name if goal == "robot" else f"{name}-{goal}", instance, shapes, goal)
     few = f" and at most {max_states} states" if max_states else ""
     raise ValueError(f"no such grid with {unlocks} of {locks} doors to unlock{few} was found: change these numbers")
 
@@ -205,7 +213,7 @@ class Regions:
     A part is the rooms that open doors join, and these doors; its bit is that of one of the rooms.
     """
 
-    def __init__(self, rooms: Rooms, instance: Instance) -> None:
+    def __init__(self, rooms: Rooms, instance: Instance, goal: Goal = "robot") -> None:
         joined = Joined(rooms.count)
         self.room = rooms.cells.copy()
         locked = []
@@ -222,6 +230,8 @@ class Regions:
             for number, (cell, first, second) in enumerate(locked, start=rooms.count)
         }
         self.start, self.goal = self.bit(instance.robot), self.bit(instance.goal)
+        if goal == "key":
+            self.goal |= self.bit(instance.keys[0][0])
         self.keys = [(self.bit(cell), shape) for cell, shape in instance.keys]
 
     def bit(self, cell: Cell) -> int:
@@ -247,7 +257,7 @@ class Regions:
 
     def least_unlocks(self) -> int | None:
         """Count the doors that every plan must unlock; None if there is no plan."""
-        return next((unlocked for unlocked, region in self.unlockable() if self.goal & region), None)
+        return next((unlocked for unlocked, region in self.unlockable() if not self.goal & ~region), None)
 
     def has_at_most(self, most: int) -> bool:
         """Whether there are at most so many states: a key within reach can be put down wherever the robot can be."""
@@ -262,7 +272,7 @@ class Regions:
         return True
 
 
-def write_problem(name: str, instance: Instance, shapes: int) -> str:
+def write_problem(name: str, instance: Instance, shapes: int, goal: Goal = "robot") -> str:
     """Write the problem with the names of the public files."""
     place = {cell: f"p{number}" for number, cell in enumerate(sorted(instance.cells))}
     shape = [f"shape{number}" for number in range(shapes)]
@@ -283,5 +293,5 @@ def write_problem(name: str, instance: Instance, shapes: int) -> str:
             f"at-robot {place[instance.robot]}",
             "arm-empty",
         ],
-        goal=[f"at-robot {place[instance.goal]}"],
+        goal=[f"{'at-robot' if goal == 'robot' else f'at {key[0]}'} {place[instance.goal]}"],
     )

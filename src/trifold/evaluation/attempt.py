@@ -22,6 +22,7 @@ class Attempt:
     trajectory  that the child returned; of one that did not live to do so, the last plan that it had told of or, if
                 none, how it ended, the steps that it had told of, and V before the first and after the last of them
     seconds     of the whole attempt, parsing included
+    peak_gib    the most memory that the child has had; None if it did not live to tell
     error       what went wrong, in words
     about       the names of model, domain and device and the number of objects; None if the child never got so far
     """
@@ -32,6 +33,7 @@ class Attempt:
     error: TrifoldError | None = None
     about: dict[str, Any] | None = None
     warnings: tuple[str, ...] = ()
+    peak_gib: float | None = None
 
 
 @dataclass
@@ -105,4 +107,4 @@ def _attempt(job: SolveJob, result: Result, told: _Told) -> Attempt:
         trajectory, error = Trajectory(Outcome.SOLVED, told.plan, along, told.steps), None
     else:
         trajectory, error = Trajectory(result.outcome, (), told.values, told.steps), result.error
-    return Attempt(job, trajectory, result.seconds, error, told.about, tuple(told.warnings))
+    return Attempt(job, trajectory, result.seconds, error, told.about, tuple(told.warnings), result.peak_gib)

@@ -6,7 +6,9 @@ from trifold.pddl.description import Literal
 from trifold.pddl.executor import Executor
 from trifold.pddl.expansion import StateLimitError, UnsolvableError, expand, expand_with_pymimir
 from trifold.pddl.folder import DOMAIN, find_domain, find_problems, problem_files
+from trifold.pddl.grounding import GroundingError
 from trifold.pddl.problem import Domain, Problem, State, load_domain, load_problem
+from trifold.pddl.relaxation import Relaxation
 from trifold.pddl.sampling import rank_within_values
 from trifold.pddl.state_space import ARRAYS, VERSION, StateSpace
 
@@ -18,9 +20,11 @@ __all__ = [
     "AtomTable",
     "Domain",
     "Executor",
+    "GroundingError",
     "Integers",
     "Literal",
     "Problem",
+    "Relaxation",
     "State",
     "StateLimitError",
     "StateSpace",

@@ -79,7 +79,7 @@ class _Lifted(NamedTuple):
         return self.predicate, tuple(binding[term] for term in self.terms)
 
 
-def ground(problem: Problem) -> Grounding:
+def ground(problem: Problem, max_actions: int = MAX_ACTIONS) -> Grounding:
     """Ground a problem's actions, or refuse with GroundingError what is not STRIPS, or too large.
 
     Not STRIPS are derived atoms, universal conditions, and conditional or universal effects.
@@ -94,9 +94,9 @@ def ground(problem: Problem) -> Grounding:
 
     candidates: list[_Action] = []
     for action in engine.get_domain().get_actions():
-        candidates += _ground_action(action, static, problem)
-        if len(candidates) > MAX_ACTIONS:
-            raise GroundingError(f"it has more than {MAX_ACTIONS:,} ground actions", place=problem.name)
+        candidates += _ground_action(action, static, problem, max_actions)
+        if len(candidates) > max_actions:
+            raise GroundingError(f"it has more than {max_actions:,} ground actions", place=problem.name)
     initial = set(map(_fact, engine.get_fluent_initial_atoms()))
     reached, actions = _relax(initial, candidates)
     goal: tuple[list[Fact], list[Fact]] = ([], [])
@@ -127,7 +127,7 @@ def ground(problem: Problem) -> Grounding:
     )
 
 
-def _ground_action(action: Any, static: Relations, problem: Problem) -> list[_Action]:
+def _ground_action(action: Any, static: Relations, problem: Problem, max_actions: int) -> list[_Action]:
     """All instances of an action whose static conditions hold."""
     places = {parameter.get_variable().get_index(): i for i, parameter in enumerate(action.get_parameters())}
     effects = []
@@ -147,7 +147,7 @@ def _ground_action(action: Any, static: Relations, problem: Problem) -> list[_Ac
     refuted = [literal for literal in static_conditions if not literal.positive]
     arity = dict(problem.domain.schemas)[action.get_name()]  # further parameters are those of existential conditions
     instances = []
-    for binding in _join(relations, start, problem):
+    for binding in _join(relations, start, problem, max_actions):
         if not any(literal.ground(binding)[1] in static[literal.predicate] for literal in refuted):
             parts = ((literals, sign) for literals in (conditions, effects) for sign in (True, False))
             facts = (tuple(lit.ground(binding) for lit in part if lit.positive is sign) for part, sign in parts)
@@ -175,7 +175,10 @@ def _read(literals: Iterable[Any], places: dict[int, int]) -> list[_Lifted]:
 
 
 def _join(
-    relations: list[tuple[set[tuple[str, ...]], tuple[Term, ...]]], start: dict[Term, str], problem: Problem
+    relations: list[tuple[set[tuple[str, ...]], tuple[Term, ...]]],
+    start: dict[Term, str],
+    problem: Problem,
+    max_actions: int,
 ) -> list[dict[Term, str]]:
     """All ways to extend a binding so that each relation holds of its terms."""
     bindings, bound = [start], set(start)
@@ -200,8 +203,8 @@ def _join(
                     extended.append(longer)
         bindings = extended
         bound.update(terms)
-        if len(bindings) > MAX_ACTIONS:
-            raise GroundingError(f"it has more than {MAX_ACTIONS:,} ground actions", place=problem.name)
+        if len(bindings) > max_actions:
+            raise GroundingError(f"it has more than {max_actions:,} ground actions", place=problem.name)
     return bindings
 
 

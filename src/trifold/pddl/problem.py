@@ -107,7 +107,7 @@ class Problem:
         found = {}
         for action in self.engine.generator.generate_applicable_actions(state.handle):
             # An action with a disjunctive condition is several to pymimir, with one text and one successor.
-            text = self._action_text(action)
+            text = self.action_text(action)
             if text not in found:
                 found[text] = self.state_of(create(state.handle, action, 0.0)[0])
         return sorted(found.items(), key=lambda pair: pair[0])
@@ -146,7 +146,8 @@ class Problem:
             state = self._states[index] = State(self, handle)
         return state
 
-    def _action_text(self, action: Any) -> str:
+    def action_text(self, action: Any) -> str:
+        """What plans call a ground action of pymimir's."""
         index = action.get_index()
         text = self._action_texts.get(index)
         if text is None:

@@ -7,6 +7,7 @@ from trifold.planning.improve import improve
 from trifold.planning.plan import Replay, judge, parse_plan, plan_text, read_plan, replay, write_plan
 from trifold.planning.policies import POLICIES, SEARCHES, find_policy
 from trifold.planning.policy import Budget, OnStep, Policy, Scores, Step, Task, Trajectory
+from trifold.planning.relaxed_plans import relaxed_plans
 from trifold.planning.scored import follow_scores
 from trifold.planning.search import search_by_beam, search_greedily, search_in_turns
 from trifold.planning.solve import solve
@@ -35,6 +36,7 @@ __all__ = [
     "parse_plan",
     "plan_text",
     "read_plan",
+    "relaxed_plans",
     "replay",
     "search_by_beam",
     "search_greedily",

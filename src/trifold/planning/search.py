@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any, Generic
 
 from trifold.outcomes import Outcome
-from trifold.pddl import Problem
+from trifold.pddl import GroundingError, Problem
 from trifold.planning.goal_counts import goal_counts
 from trifold.planning.policy import Budget, OnStep, Scores, State, Step, Task, Trajectory
+from trifold.planning.relaxed_plans import relaxed_plans
 
-COUNTED = 4096
-"""States that are expanded by how much of the goal is missing, for each batch that a model looks at."""
+COUNTED, RELAXED = 4096, 512
+"""States that are expanded by how much of the goal is missing, and by relaxed plans, for each batch that a model looks
+at: about a tenth of a second each."""
 
 
 def search_greedily(task: Task[State], scores: Scores[State], budget: Budget, on_step: OnStep) -> Trajectory:
@@ -32,23 +35,28 @@ def search_greedily(task: Task[State], scores: Scores[State], budget: Budget, on
 
 
 def search_in_turns(task: Task[State], scores: Scores[State], budget: Budget, on_step: OnStep) -> Trajectory:
-    """Two greedy searches in turns, by the model and by how much of the goal is missing; the first to end is right.
+    """Greedy searches in turns: by the model, by relaxed plans, and by what is missing of the goal.
 
-    The second knows nothing, but expands thousands of states in the time that a network takes for a few. It is alone
-    where the model does not see the goal, and is left out where the task cannot count what is missing.
+    The first that ends is right: it has a plan, or the proof that there is none.
+    The last knows nothing, but expands thousands of states in the time that a network takes for a few. The model is
+    left out where it does not see the goal, relaxed plans where the problem is not STRIPS or too large, and both of
+    what needs no model where the task is not of PDDL.
     """
     problem: Any = task  # of PDDL, or a toy
     if not isinstance(problem, Problem):
         return search_greedily(task, scores, budget, on_step)
     counts: Scores[Any] = goal_counts(problem)
     searches = [(Greedy(task, counts), COUNTED // counts.batch)]
+    with suppress(GroundingError):
+        relaxed: Scores[Any] = relaxed_plans(problem)
+        searches.insert(0, (Greedy(task, relaxed), RELAXED // relaxed.batch))
     if not scores.is_blind:
         searches.insert(0, (Greedy(task, scores), 1))
     return _search_in_turns(searches, budget, on_step)
 
 
 def _search_in_turns(searches: Sequence[tuple[Greedy[State], int]], budget: Budget, on_step: OnStep) -> Trajectory:
-    """Let each search expand its number of batches in turn, until one of them ends."""
+    """Let each search expand its number of batches in turn, until one of them ends; a step is told after each turn."""
     while True:
         for search, batches in searches:
             for _ in range(batches):
@@ -57,7 +65,8 @@ def _search_in_turns(searches: Sequence[tuple[Greedy[State], int]], budget: Budg
                 outcome = search.outcome or budget.end(steps) or _too_many(known, budget)
                 if outcome is not None:
                     return replace(search.known.trajectory(outcome, steps), known=known)
-                search.expand_batch(on_step)
+                search.expand_batch()
+            on_step(replace(search.last, number=sum(search.steps for search, _ in searches)))
 
 
 @dataclass
@@ -71,6 +80,7 @@ class Greedy(Generic[State]):
     def __post_init__(self) -> None:
         self.known, self.order = Known(self.task), count()  # of equal estimates, what was met first comes first
         self.queue = [(0.0, next(self.order), self.task.initial_state)]
+        self.last = Step(0, None, math.nan)
 
     @property
     def outcome(self) -> Outcome | None:
@@ -79,13 +89,13 @@ class Greedy(Generic[State]):
             return Outcome.SOLVED
         return None if self.queue else Outcome.UNSOLVABLE
 
-    def expand_batch(self, on_step: OnStep) -> None:
-        """Expand the next states."""
+    def expand_batch(self) -> None:
+        """Expand the next states, and keep the first of them as the last step."""
         batch = [heappop(self.queue)[2] for _ in range(min(self.scores.batch, len(self.queue)))]
         for met in expand(self.known, self.scores, batch):
             heappush(self.queue, (met.estimate, next(self.order), met.state))
         self.steps += len(batch)
-        on_step(Step(self.steps, self.known.action_to(batch[0]), self.known.values.get(batch[0], math.nan)))
+        self.last = Step(self.steps, self.known.action_to(batch[0]), self.known.values.get(batch[0], math.nan))
 
 
 def search_by_beam(task: Task[State], scores: Scores[State], budget: Budget, on_step: OnStep) -> Trajectory:

@@ -44,6 +44,7 @@ class Result:
     value    what the function returned if finished; message, place and remedy of a TrifoldError; otherwise None
     message  what went wrong, in words
     seconds  how long the job ran
+    peak_gib the most memory that its child has had, all its jobs so far included; None if it did not live to tell
     """
 
     job: int
@@ -51,6 +52,7 @@ class Result:
     value: dict[str, Any] | None
     message: str
     seconds: float
+    peak_gib: float | None = None
 
     @property
     def error(self) -> TrifoldError | None:
@@ -158,7 +160,8 @@ class _Child:
                 is_large = limit is not None and content["peak_gib"] > REPLACE_ABOVE * limit
                 outcome = Outcome(content["outcome"])
                 self.reusable = outcome in (Outcome.FINISHED, Outcome.BAD_INPUT) and not is_large
-                return Result(self.index, outcome, content["value"], content["message"], content["seconds"])
+                facts = [content[name] for name in ("value", "message", "seconds", "peak_gib")]
+                return Result(self.index, outcome, *facts)
         return None
 
     def check_time(self) -> Result | None:
