@@ -46,6 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "training": {"data", "domains", "errors", "evaluation", "files", "lines", "memory", "model", "nn", "pddl"}
     | {"planning", "processes", "provenance", "sealed", "shipped", "structures", "wl"},
     "analysis": {"data", "encoders", "errors", "memory", "pddl", "structures", "wl"},
+    "explanation": {"analysis", "errors", "model", "outcomes", "pddl", "planning"} | {"processes", "shipped", "wl"},
     "bench": {"data", "domains", "encoders", "errors", "evaluation", "files", "model", "nn", "outcomes"}
     | {"pddl", "processes", "provenance", "structures", "training"},
     "up": {"errors", "memory", "model", "outcomes", "pddl", "planning", "shipped"},

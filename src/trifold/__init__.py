@@ -36,6 +36,8 @@ _HOMES = {
     "train": "trifold.training",
     "solve": "trifold.planning",
     "evaluate": "trifold.evaluation",
+    "explain": "trifold.explanation",
+    "Outcome": "trifold.outcomes",
 }
 
 __all__ = ["__version__", *_HOMES]
@@ -56,8 +58,10 @@ if TYPE_CHECKING:
     from trifold.encoders import Plain as Plain
     from trifold.errors import TrifoldError as TrifoldError
     from trifold.evaluation import evaluate as evaluate
+    from trifold.explanation import explain as explain
     from trifold.model import Model as Model
     from trifold.model import ModelConfig as ModelConfig
+    from trifold.outcomes import Outcome as Outcome
     from trifold.pddl import load_domain as load_domain
     from trifold.pddl import load_problem as load_problem
     from trifold.planning import solve as solve

@@ -11,6 +11,7 @@ from trifold.commands.bench import bench
 from trifold.commands.domains import domains
 from trifold.commands.ending import run_to_the_end
 from trifold.commands.evaluate import evaluate
+from trifold.commands.explain import explain
 from trifold.commands.expressivity import expressivity
 from trifold.commands.generate import add_domains
 from trifold.commands.generate import app as generate
@@ -33,7 +34,22 @@ app = typer.Typer(
     rich_markup_mode=None,  # or [t] would be read as markup
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-VERBS = (domains, label, expressivity, train, select, solve, evaluate, reference, table, models, bench, learn, plan)
+VERBS = (
+    domains,
+    label,
+    expressivity,
+    train,
+    select,
+    solve,
+    explain,
+    evaluate,
+    reference,
+    table,
+    models,
+    bench,
+    learn,
+    plan,
+)
 for command in VERBS:
     app.command(cls=TrainCommand if command is train else None)(command)
 app.add_typer(generate)

@@ -77,8 +77,8 @@ def solve(
     from trifold.processes import Limits
     from trifold.shipped import best_policy, find_model
 
-    model_file, (domain, problem) = find_model(model), _read_files(files, domain)
-    _check_files([model_file, problem, *([domain] if domain else [])], output)
+    model_file, (domain, problem) = find_model(model), read_files(files, domain)
+    check_files([model_file, problem, *([domain] if domain else [])], output)
     name = options.choose_policy(policy, strict) or best_policy(model_file)
     files_given = str(model_file), str(problem), str(domain) if domain else None
     job = SolveJob(
@@ -92,7 +92,7 @@ def solve(
         timeout=timeout,
         threads=1 if name == "actions" else None,  # one look is small, and threads that wait for each other are slow
     )
-    with when_interrupted("interrupted"), _show_steps(quiet) as on_event:
+    with when_interrupted("interrupted"), show_steps(quiet) as on_event:
         (attempt,) = attempt_each([job], limits=Limits(timeout, memory), on_event=on_event)
     if attempt.trajectory.outcome is Outcome.BAD_INPUT and attempt.error:
         raise attempt.error
@@ -100,14 +100,14 @@ def solve(
     raise typer.Exit(attempt.trajectory.outcome.exit_code)
 
 
-def _read_files(files: Sequence[Path], domain: Path | None) -> tuple[Path | None, Path]:
+def read_files(files: Sequence[Path], domain: Path | None) -> tuple[Path | None, Path]:
     """The domain, if one is given, and the problem."""
     if len(files) > 2 or (len(files) == 2 and domain is not None):
         raise typer.BadParameter("give one problem, and before it one domain at most")
     return (files[0] if len(files) == 2 else domain), files[-1]
 
 
-def _check_files(files: Sequence[Path], output: Path | None) -> None:
+def check_files(files: Sequence[Path], output: Path | None) -> None:
     """Raise if a file cannot be opened, or the plan not be written: better said before a process starts."""
     from trifold.files import MOST_DATA_BYTES, open_file
 
@@ -119,7 +119,7 @@ def _check_files(files: Sequence[Path], output: Path | None) -> None:
 
 
 @contextmanager
-def _show_steps(quiet: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
+def show_steps(quiet: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
     """A listener that shows each step on standard error: one live line on a terminal, plain lines elsewhere."""
     from rich.console import Console
     from rich.text import Text
@@ -138,6 +138,10 @@ def _show_steps(quiet: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
                     line = f"step {event['number']}  {value}{event['action'] or 'start'}"
                     if status:
                         return status.update(Text(line))
+                case "labelling" if not quiet:
+                    line = "looking for V*"
+                    if status:
+                        return status.update(line)
                 case _:
                     return None
             return console.print(line) if status else typer.echo(line, err=True)

@@ -19,7 +19,7 @@ from trifold.provenance import Origin, processor_name
 
 if TYPE_CHECKING:
     from trifold.model import Model
-    from trifold.pddl import Domain, Problem, State
+    from trifold.pddl import Domain
 
 MARGIN = 0.3
 """Seconds before the child is ended that are left to replay a plan and to tell of it."""
@@ -72,7 +72,7 @@ def solve_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
         warnings.showwarning = on_warning  # such as of atoms that the initial state does not have
         trajectory = solve(
             problem,
-            model_scores(model, problem),
+            Scores.of(model, problem),
             policy=asked.policy,
             search=asked.search,
             max_steps=asked.max_steps,
@@ -82,15 +82,7 @@ def solve_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
             on_step=lambda step: report({"event": "step", **asdict(step)}),
             on_plan=lambda plan: report({"event": "plan", "actions": list(plan)}),
         )
-    return asdict(trajectory)
-
-
-def model_scores(model: Model, problem: Problem) -> Scores[State]:
-    """What a model says of a problem's states and of their actions, as policies ask for it."""
-    is_blind = model.is_blind(problem)
-    if not model.config.has_actions:
-        return Scores(model.values, batch=model.batch, is_blind=is_blind)
-    return Scores(model.values, model.look, model.look_each, model.batch, is_blind)
+    return trajectory.to_json()
 
 
 def describe_job(job: dict[str, Any], report: Report) -> dict[str, Any]:

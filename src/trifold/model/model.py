@@ -113,6 +113,11 @@ class Model:
         return next(self.network.parameters()).device
 
     @property
+    def scores_actions(self) -> bool:
+        """Whether the model has a score for each action."""
+        return self.config.has_actions
+
+    @property
     def batch(self) -> int:
         """How many states are worth looking at together: more fill a card, and on a CPU what is alike is merged."""
         return 32 if self.backend.captured else 8
@@ -286,13 +291,13 @@ class Model:
     def check(self, problem: Problem) -> list[str]:
         """What a user should know before the model is used on a problem; raises if the model is of another domain."""
         self.check_domain(problem.domain)
-        names = self._untrained(problem.structures([problem.initial_state]))
+        names = self.untrained(problem.structures([problem.initial_state]))
         self._warned = set(names)  # what is said here is not said again, and is new with each problem
         return [_untrained_message(name) for name in names]
 
     def is_blind(self, problem: Problem) -> bool:
         """Whether part of the problem's goal is of a relation that no training state had: the model cannot see it."""
-        names = self._untrained(problem.structures([problem.initial_state]))
+        names = self.untrained(problem.structures([problem.initial_state]))
         return any(GOAL in name for name in names)
 
     def save(self, path: Path | str, dtype: torch.dtype = torch.float32) -> None:
@@ -321,7 +326,7 @@ class Model:
         facts = (header.config, header.signature, header.domain_text, header.training_atoms)
         return cls(*facts, network, header.provenance, header.schemas).to(device, kernels)
 
-    def _untrained(self, structures: Structures) -> list[str]:
+    def untrained(self, structures: Structures) -> list[str]:
         """The relations that these structures have atoms of and the training data had not."""
         present = structures.atom_counts.sum(1).tolist()
         trained = {name.removesuffix(MARK) for name, count in self.training_atoms.items() if count}
@@ -332,7 +337,7 @@ class Model:
         ]
 
     def _warn_untrained(self, structures: Structures) -> None:
-        for name in self._untrained(structures):
+        for name in self.untrained(structures):
             if name not in self._warned:
                 self._warned.add(name)
                 warnings.warn(_untrained_message(name), UntrainedRelation, stacklevel=4)

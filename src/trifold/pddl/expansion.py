@@ -40,18 +40,18 @@ def expand(domain: str | Path | Source, problem: str | Path | Source, max_states
     Packed search does it where the problem can be grounded, ten to twenty-five times as fast as pymimir, which does
     the others: ``engine`` of the result says which it was.
     """
-    with _expanded(domain, problem, max_states) as (space, list_actions):
+    with expanded(domain, problem, max_states) as (space, list_actions):
         return list_actions(space, np.arange(len(space)))
 
 
 def expand_with_pymimir(domain: str | Path | Source, problem: str | Path | Source, max_states: int) -> StateSpace:
     """The same by pymimir alone, for any problem: the states and all about them are equal, their order is not."""
-    with _expanded(domain, problem, max_states, pymimir=True) as (space, list_actions):
+    with expanded(domain, problem, max_states, pymimir=True) as (space, list_actions):
         return list_actions(space, np.arange(len(space)))
 
 
 @contextmanager
-def _expanded(
+def expanded(
     domain: str | Path | Source, problem: str | Path | Source, max_states: int, *, pymimir: bool = False
 ) -> Iterator[tuple[StateSpace, ListActions]]:
     """The whole space without its actions, and what lists those of some states while the problem is held."""
@@ -235,7 +235,7 @@ def expand_to_file(job: dict[str, Any], report: Callable[[dict[str, Any]], None]
     return  outcome: labelled, state limit or unsolvable; message; and the counts if a file was written
     """
     try:
-        with _expanded(Source(*job["domain"]), Source(*job["problem"]), job["max_states"]) as (space, list_actions):
+        with expanded(Source(*job["domain"]), Source(*job["problem"]), job["max_states"]) as (space, list_actions):
             solvable = space.distances[space.initial] >= 0
             dead_ends = int((space.distances < 0).sum())
             kept = space

@@ -4,9 +4,9 @@ from trifold.outcomes import Outcome
 from trifold.planning.goal_counts import goal_counts
 from trifold.planning.greedy import TIE, choose, follow_strictly, follow_unvisited
 from trifold.planning.improve import improve
-from trifold.planning.plan import Replay, judge, parse_plan, plan_text, read_plan, replay, write_plan
+from trifold.planning.plan import Replay, judge, parse_plan, plan_text, read_plan, replay, states_along, write_plan
 from trifold.planning.policies import POLICIES, SEARCHES, find_policy
-from trifold.planning.policy import Budget, OnStep, Policy, Scores, Step, Task, Trajectory
+from trifold.planning.policy import Budget, Memory, OnStep, Policy, Scores, Step, Task, Trajectory
 from trifold.planning.relaxed_plans import relaxed_plans
 from trifold.planning.scored import follow_scores
 from trifold.planning.search import search_by_beam, search_greedily, search_in_turns
@@ -17,6 +17,7 @@ __all__ = [
     "SEARCHES",
     "TIE",
     "Budget",
+    "Memory",
     "OnStep",
     "Outcome",
     "Policy",
@@ -42,5 +43,6 @@ __all__ = [
     "search_greedily",
     "search_in_turns",
     "solve",
+    "states_along",
     "write_plan",
 ]

@@ -80,6 +80,17 @@ def replay(problem: Task[State], actions: Sequence[str]) -> Replay:
     return _replay(problem.initial_state, successor, problem.is_goal, actions)
 
 
+def states_along(problem: Task[State], actions: Sequence[str]) -> tuple[State, ...]:
+    """The states that actions lead through, from the initial one, as far as they are applicable."""
+    states = [problem.initial_state]
+    for action in actions:
+        after = dict(problem.successors(states[-1])).get(action)
+        if after is None:
+            break
+        states.append(after)
+    return tuple(states)
+
+
 def _replay(
     state: State,
     successor: Callable[[State, str], State | None],

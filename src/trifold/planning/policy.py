@@ -8,11 +8,15 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from trifold.errors import TrifoldError
 from trifold.outcomes import Outcome
+
+if TYPE_CHECKING:
+    from trifold.pddl import Problem
+    from trifold.pddl import State as ProblemState
 
 State = TypeVar("State", bound=Hashable)
 
@@ -31,6 +35,38 @@ class Task(Protocol[State]):
 
     def successors(self, state: State, /) -> Sequence[tuple[str, State]]:
         """The applicable actions in a fixed order, each with the state that it leads to."""
+        ...
+
+
+class Scorer(Protocol):
+    """What scores states of PDDL problems: `trifold.model.Model` is one."""
+
+    @property
+    def batch(self) -> int:
+        """How many states are worth looking at together."""
+        ...
+
+    @property
+    def scores_actions(self) -> bool:
+        """Whether actions have scores."""
+        ...
+
+    def is_blind(self, problem: Problem, /) -> bool:
+        """Whether part of the goal is nothing that it has learned to see."""
+        ...
+
+    def values(self, states: Sequence[ProblemState], /) -> Iterable[float]:
+        """V of each state."""
+        ...
+
+    def look(self, state: ProblemState, actions: Sequence[str], /) -> tuple[float, list[float]]:
+        """V of a state, and the score of each of its actions."""
+        ...
+
+    def look_each(
+        self, states: Sequence[ProblemState], actions: Sequence[Sequence[str]], /
+    ) -> list[tuple[float, list[float]]]:
+        """What `look` gives for each of several states."""
         ...
 
 
@@ -68,6 +104,14 @@ class Scores(Generic[State]):
     memory: Memory[State] | None = None
     evaluated: int = field(default=0, init=False)
     calls: int = field(default=0, init=False)
+
+    @classmethod
+    def of(cls, model: Scorer, problem: Problem) -> Scores[ProblemState]:
+        """What a model says of a problem's states and of their actions."""
+        blind = model.is_blind(problem)
+        if not model.scores_actions:
+            return Scores(model.values, batch=model.batch, is_blind=blind)
+        return Scores(model.values, model.look, model.look_each, model.batch, blind)
 
     def values(self, states: list[State]) -> list[float]:
         """V of each state as a plain number, by one call, refusing what cannot be compared."""
@@ -183,6 +227,8 @@ class Trajectory:
     known      how many states a search knew in the end: what its memory grows with
     found_length  how long the plan was before it was made shorter, if it was
     failure    why a plan was not believed
+    states     on the way, the initial one first, one more than actions: filled in by `solve`. They belong to their
+               problem, and so no JSON has them
     """
 
     outcome: Outcome
@@ -195,6 +241,7 @@ class Trajectory:
     known: int | None = None
     found_length: int | None = None
     failure: str | None = None
+    states: tuple[Any, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def plan(self) -> tuple[str, ...] | None:
@@ -206,9 +253,13 @@ class Trajectory:
         """Mean time of a step; that of the lone first evaluation if no step was taken."""
         return None if self.seconds is None else self.seconds / max(1, self.steps)
 
+    def to_json(self) -> dict[str, Any]:
+        """The trajectory as JSON, without its states."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "states"}
+
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> Trajectory:
-        """The trajectory that `dataclasses.asdict` made these facts of."""
+        """The trajectory that `to_json` made these facts of."""
         actions, values = tuple(facts["actions"]), tuple(facts["values"])
         return cls(**facts | {"outcome": Outcome(facts["outcome"]), "actions": actions, "values": values})
 

@@ -10,7 +10,7 @@ from trifold.outcomes import Outcome
 from trifold.pddl import Executor
 from trifold.planning.improve import improve as improve_plan
 from trifold.planning.patience import Patience
-from trifold.planning.plan import judge, replay
+from trifold.planning.plan import judge, replay, states_along
 from trifold.planning.policies import find_policy
 from trifold.planning.policy import Budget, Memory, OnStep, Policy, Scores, State, Step, Task, Trajectory
 
@@ -68,16 +68,14 @@ def solve(
     chosen = policy or ("actions" if scores.looks else "values")
     found = _attempt(problem, scores, chosen, search, budget, on_step or (lambda step: None))
     found = replace(found, evaluated=scores.evaluated - before, seconds=budget.elapsed())
-    if found.plan is None:
-        return found
-    found = _believe(problem, found)
-    if found.plan is None:
-        return found
-    on_plan(found.plan)
-    if improve is None:
-        return found
-    left = math.inf if timeout is None else timeout - budget.elapsed()
-    return _shorten(problem, found, Budget(None, min(improve, left), max_states), on_plan)
+    if found.plan is not None:
+        found = _believe(problem, found)
+    if found.plan is not None:
+        on_plan(found.plan)
+        if improve is not None:
+            left = math.inf if timeout is None else timeout - budget.elapsed()
+            found = _shorten(problem, found, Budget(None, min(improve, left), max_states), on_plan)
+    return replace(found, states=states_along(problem, found.actions))
 
 
 def _attempt(

@@ -120,7 +120,7 @@ def prepare(
     for name, facts in {"config": content, "data": summary, "environment": environment}.items():
         folder.write(f"{name}.json", facts)
     watcher.prepared(summary)
-    told = ("hash", "problems", "states", "dead_ends", "largest_value")
+    told = ("hash", "problems", "states", "dead_ends", "largest_value", "objects")
     provenance = {
         "preset": content["preset"],
         "recipe": recorded_recipe(content).to_json(),
@@ -194,6 +194,7 @@ def describe_data(
         "dead_ends": sum(item.dead_ends for item in training),
         "dead_end_target": target,
         "largest_value": max(item.max_distance for item in training),
+        "objects": max(len(item.space.objects) for item in training if item.space is not None),
         "validation_problems": len(validation),
         "validation_states": len(held_out),
         "split": parts.to_json(),

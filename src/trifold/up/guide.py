@@ -91,10 +91,7 @@ class Guide:
         except TrifoldError as error:
             remedy = "give a model of this domain, or none: then goals are counted"
             raise TrifoldError(error.message, remedy=remedy) from error
-        model, is_blind = self.model, self.model.is_blind(problem)
-        if not model.config.has_actions:
-            return Scores(model.values, batch=model.batch, is_blind=is_blind)
-        return Scores(model.values, model.look, model.look_each, model.batch, is_blind)
+        return Scores.of(self.model, problem)
 
     def notes(self, problem: Problem) -> list[str]:
         """What a user should know of how a problem is read, and of the model that is used on it."""

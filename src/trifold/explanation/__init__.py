@@ -1,0 +1,26 @@
+"""Explanations: what a policy did, step by step, what would have been best, and what to do about it."""
+
+from trifold.explanation.advice import Advice, advise
+from trifold.explanation.explanation import Blur, Choice, ExplainedStep, Explanation, Labels, Training
+from trifold.explanation.following import LABEL_SECONDS, LABEL_STATES, explain
+from trifold.explanation.job import ExplainJob
+from trifold.explanation.plot import picture_format, plot_explanation
+from trifold.explanation.text import explanation_text
+
+__all__ = [
+    "LABEL_SECONDS",
+    "LABEL_STATES",
+    "Advice",
+    "Blur",
+    "Choice",
+    "ExplainJob",
+    "ExplainedStep",
+    "Explanation",
+    "Labels",
+    "Training",
+    "advise",
+    "explain",
+    "explanation_text",
+    "picture_format",
+    "plot_explanation",
+]

@@ -1,0 +1,94 @@
+"""The picture of an explanation: V and V* along the way, and where it leaves the optimal one."""
+
+from __future__ import annotations
+
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+from trifold.errors import TrifoldError
+from trifold.explanation.explanation import ExplainedStep, Explanation
+
+FORMATS = ("png", "svg", "pdf")
+BLUE, GREY, GREEN, RED = "#1f5fa8", "#444444", "#2a8f4f", "#c8322b"
+
+
+def picture_format(path: Path) -> str:
+    """What a picture is to be, by its suffix."""
+    kind = path.suffix.removeprefix(".").lower()
+    if kind not in FORMATS:
+        raise TrifoldError("a picture is a PNG, SVG or PDF", place=str(path), remedy="name it so: way.png")
+    return kind
+
+
+def plot_explanation(explanation: Explanation, kind: str = "png") -> bytes:
+    """Draw V and V* over the steps; actions are marked as optimal or not, and the first departure named."""
+    from matplotlib.figure import Figure  # slow to import, and a figure without pyplot needs no display
+    from matplotlib.ticker import MaxNLocator
+
+    figure = Figure(figsize=(7, 3.6), layout="constrained")
+    axes = figure.subplots()
+    _draw_lines(axes, explanation)
+    _draw_actions(axes, explanation)
+    last = explanation.steps[-1].number
+    if explanation.dead_end is not None:
+        axes.axvspan(explanation.dead_end.number + 1, last + 0.5, color=RED, alpha=0.08, label="dead end")
+    if explanation.departures:
+        _name_departure(axes, explanation.departures[0], last)
+    name = f"{explanation.domain}, {explanation.problem}: {explanation.model} by {explanation.policy}"
+    axes.set_title(f"{name}, {explanation.outcome.value}", fontsize=10)
+    axes.margins(y=0.12)
+    axes.set(xlabel="steps taken", ylabel="distance to the goal")
+    axes.set_ylim(min(0.0, axes.get_ylim()[0]), None)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25, linewidth=0.6)
+    axes.legend(frameon=False, fontsize=8.5)
+    picture = io.BytesIO()
+    figure.savefig(picture, format=kind, dpi=200)
+    return picture.getvalue()
+
+
+def _draw_lines(axes: Any, explanation: Explanation) -> None:
+    """V, V* where it is finite, and the largest V* of the training where the way goes beyond it."""
+    lines = {
+        "V*": ([step.distance for step in explanation.steps], {"color": GREY, "linewidth": 1.2, "linestyle": "--"}),
+        "V": ([step.value for step in explanation.steps], {"color": BLUE, "linewidth": 1.6}),
+    }
+    largest = explanation.training.value
+    for label, (numbers, style) in lines.items():
+        drawn = [math.nan if number is None else number for number in numbers]
+        if any(map(math.isfinite, drawn)):
+            axes.plot([number if math.isfinite(number) else math.nan for number in drawn], label=label, **style)
+        if largest is not None and any(largest < number < math.inf for number in drawn):
+            axes.axhline(largest, color=GREY, linewidth=0.8, linestyle=":")
+            axes.annotate("largest V* in training", (0, largest), (2, 3), textcoords="offset points", fontsize=7.5)
+            largest = None
+
+
+def _draw_actions(axes: Any, explanation: Explanation) -> None:
+    """A mark for each action that is known to be optimal, or not to be."""
+    for label, is_optimal, style in (
+        ("optimal action", True, {"marker": "o", "color": GREEN, "s": 22}),
+        ("action that is not optimal", False, {"marker": "X", "color": RED, "s": 44}),
+    ):
+        found = [step for step in explanation.steps if step.loss is not None and (step.loss == 0) is is_optimal]
+        places = [(step.number, step.distance) for step in found if step.distance != math.inf]
+        if places:
+            axes.scatter(*zip(*places, strict=True), label=label, linewidths=0, zorder=4, **style)
+
+
+def _name_departure(axes: Any, step: ExplainedStep, last: int) -> None:
+    assert step.chosen is not None
+    is_late = step.number > last / 2
+    axes.annotate(
+        f"step {step.number + 1}: {step.chosen.action}",
+        (step.number, step.distance),
+        (-14, -26) if is_late else (14, 26),
+        textcoords="offset points",
+        ha="right" if is_late else "left",
+        color=RED,
+        fontsize=8.5,
+        arrowprops={"arrowstyle": "-", "color": RED, "linewidth": 0.8},
+    )
