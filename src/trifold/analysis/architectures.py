@@ -37,9 +37,15 @@ class Folklore:
 
 @dataclass(frozen=True)
 class Architecture:
-    """An architecture as far as colours know it: its encoder, and for some relations the only positions told."""
+    """An architecture as far as colours know it.
+
+    encoder    what it reads
+    settings   of a recipe that trains it
+    receivers  for some relations, the only positions told
+    """
 
     encoder: Encoder
+    settings: Mapping[str, str | int] = field(default_factory=dict)
     receivers: Mapping[str, Collection[int]] = field(default_factory=dict)
 
     @property
@@ -66,12 +72,12 @@ class Architecture:
 
 
 ARCHITECTURES = (
-    Architecture(Plain()),
-    Architecture(Pairs(0)),
-    Architecture(Pairs(1)),
-    Architecture(Pairs(2)),
-    Architecture(Compositions()),
-    Architecture(Oblivious()),
-    Architecture(Folklore(), FOLKLORE),
+    Architecture(Plain(), {"encoder": "plain"}),
+    Architecture(Pairs(0), {"t": 0}),
+    Architecture(Pairs(1), {"t": 1}),
+    Architecture(Pairs(2), {"t": 2}),
+    Architecture(Compositions(), {"encoder": "compositions"}),
+    Architecture(Oblivious(), {"encoder": "oblivious"}),
+    Architecture(Folklore(), {"encoder": "marks"}, FOLKLORE),
 )
 """R-GNN, R-GNN[0], [1], [2], R-GNN₂, 2-GNN and 2-FWL."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json as json_format
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict
+from enum import StrEnum
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +19,19 @@ from trifold.limits import LabelLimits
 if TYPE_CHECKING:
     from trifold.analysis import Depth, Expressivity, Finding, Witness
     from trifold.data import Labelled
+
+
+class Witnesses(StrEnum):
+    """Of which conflicts two states are shown."""
+
+    CONFLICTS = "conflicts"
+    ALL = "all"
+
+
+Shown = Annotated[
+    Witnesses,
+    typer.Option("--witnesses", help="conflicts: states that no depth tells apart; all: also those of too few layers."),
+]
 
 MEANING = """\
 A conflict is a state that no network of that architecture and depth can tell from one with another V*. It rules the
@@ -32,6 +47,7 @@ def expressivity(
     states: Annotated[
         int, typer.Option("--states", min=1, help="Colour so many states in all: of more a sample, even over V*.")
     ] = 2_000,
+    witnesses: Shown = Witnesses.CONFLICTS,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw conflicts and errors over rounds: a PNG.")] = None,
     max_states: MaxStates = LabelLimits.max_states,
     keep: Keep = LabelLimits.keep,
@@ -43,6 +59,8 @@ def expressivity(
     quiet: Quiet = False,
 ) -> None:
     """Say which architectures of the paper are ruled out for a domain, by the states of its small problems.
+
+    The verdict comes first: the cheapest architecture that is not ruled out, and the command that trains it.
 
     The states are labelled with V* and coloured under R-GNN, R-GNN[0], [1], [2], R-GNN₂, 2-GNN and 2-FWL (the bound of
     the Edge Transformer): no network with L layers tells apart what L rounds of colouring do not. Test problems are
@@ -76,22 +94,29 @@ def expressivity(
         result = compare_architectures(
             labelled, rounds=rounds, states=states, seed=seed, on_progress=lambda name: say(f"colouring: {name}")
         )
-    typer.echo(json_format.dumps(_plain(result), indent=2) if json else "\n".join(_report(result)))
+    report = _report(result, directory, witnesses)
+    typer.echo(json_format.dumps(_plain(result, directory), indent=2) if json else "\n".join(report))
     if plot is not None:
         write_whole(plot, plot_expressivity(result))
         say(f"drawn: {plot}")
 
 
-def _plain(result: Expressivity) -> dict[str, Any]:
+def _plain(result: Expressivity, directory: Path) -> dict[str, Any]:
     """The result for JSON, with what follows from it."""
     content = asdict(result)
     for finding, entry in zip(result.findings, content["findings"], strict=True):
         entry |= {"ruled_out": finding.ruled_out, "enough_rounds": finding.enough_rounds}
-    return content | {"advice": [finding.architecture for finding in result.advice], "meaning": MEANING}
+    best = next(iter(result.advice), None)
+    told = {
+        "verdict": verdict(result, directory).strip(),
+        "settings": best and _settings(best.architecture, best.enough_rounds or 1),
+    }
+    return told | content | {"advice": [finding.architecture for finding in result.advice], "meaning": MEANING}
 
 
-def _report(result: Expressivity) -> Iterator[str]:
+def _report(result: Expressivity, directory: Path, witnesses: Witnesses) -> Iterator[str]:
     """The paragraphs of the text."""
+    yield verdict(result, directory)
     head = f"{result.domain}: {result.states:,} states of {_count(result.problems, 'problem')}"
     head += f", {_count(result.dead_ends, 'dead end')}"
     if result.states < result.available:
@@ -102,9 +127,42 @@ def _report(result: Expressivity) -> Iterator[str]:
         yield f"{name} was left out: {reason}\n"
     yield MEANING
     yield _advice(result)
+    hidden = 0
     for finding in result.findings:
-        if finding.witness is not None:
+        if finding.witness is not None and (finding.ruled_out or witnesses is Witnesses.ALL):
             yield _show_witness(finding, finding.witness)
+        elif finding.witness is not None:
+            hidden += 1
+    if hidden:
+        yield f"{_count(hidden, 'architecture')} with conflicts that more layers resolve: --witnesses all shows them.\n"
+
+
+def verdict(result: Expressivity, directory: Path) -> str:
+    """The cheapest architecture that is not ruled out, and how to train it."""
+    if not result.advice:
+        best = min(result.findings, key=lambda one: (one.depths[-1].conflicts, one.messages))
+        seen = f"{best.architecture} is nearest, with {best.depths[-1].conflicts:,} states in conflict"
+        return f"Every architecture that was coloured is ruled out with {_layers(result.rounds)} or fewer; {seen}.\n"
+    best = result.advice[0]
+    assert best.enough_rounds is not None
+    what = f"{best.architecture} tells all states with different V* apart with {_layers(best.enough_rounds)}"
+    command = shlex.join(["trifold", "train", str(directory), *_settings(best.architecture, best.enough_rounds)])
+    return f"{what}:\n  {command}\n"
+
+
+def _settings(architecture: str, layers: int) -> list[str]:
+    """What to set for a training of an architecture, by its name; more layers than a recipe has are asked for."""
+    from trifold.analysis import ARCHITECTURES
+    from trifold.training import read_recipe
+
+    settings = dict(next(one.settings for one in ARCHITECTURES if one.label == architecture))
+    if layers > read_recipe("paper").model.layers:
+        settings["layers"] = layers
+    return [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+
+
+def _layers(number: int) -> str:
+    return _count(number, "layer")
 
 
 def _table(result: Expressivity) -> str:
@@ -129,9 +187,9 @@ def _table(result: Expressivity) -> str:
 
 def _advice(result: Expressivity) -> str:
     if not result.advice:
-        return f"Every architecture that was coloured is ruled out with {_count(result.rounds, 'layer')} or fewer.\n"
+        return ""
     lines = [
-        f"  {one.architecture}: {one.messages:,.0f} messages a state and layer, from {_count(rounds, 'layer')} on"
+        f"  {one.architecture}: {one.messages:,.0f} messages a state and layer, from {_layers(rounds)} on"
         for one in result.advice
         if (rounds := one.enough_rounds) is not None
     ]
@@ -143,8 +201,8 @@ def _show_witness(finding: Finding, witness: Witness) -> str:
         end = " or fewer (but with more it can):"
     else:
         end = " or any number:" if witness.rounds == finding.fixed_point else ":"
-    what = f"{finding.architecture} cannot tell apart, with {_count(witness.rounds, 'layer')}{end}"
-    told = ", ".join(f"{name} from {_count(rounds, 'layer')} on" for name, rounds in witness.separated_by.items())
+    what = f"{finding.architecture} cannot tell apart, with {_layers(witness.rounds)}{end}"
+    told = ", ".join(f"{name} from {_layers(rounds)} on" for name, rounds in witness.separated_by.items())
     return "\n".join([what, witness.first.to_pddl(), witness.second.to_pddl(), f"Told apart by: {told or 'none'}", ""])
 
 

@@ -85,7 +85,9 @@ def colour_states(
     if not known or model.config.encoder not in PAPERS_ENCODERS:
         return None
     encoder = model.encoder
-    architecture = Architecture(Folklore(), FOLKLORE) if model.config.encoder == "marks" else Architecture(encoder)
+    architecture = (
+        Architecture(Folklore(), receivers=FOLKLORE) if model.config.encoder == "marks" else Architecture(encoder)
+    )
     try:
         encoded, _ = architecture.encode(problem.structures(list(known)))
     except TrifoldError:  # its states are too large to be coloured
