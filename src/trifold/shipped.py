@@ -33,14 +33,34 @@ def formerly(file: Path) -> str | None:
 
 
 def find_model(model: Path | str) -> Path:
-    """The file that a user means: a file, or else a shipped model of this name.
+    """The file that a user means: a file, or that of a run folder, or else a shipped model of this name.
 
     Only a bare word is looked for among the names; any other path is a file's, whether it is there or not.
     """
     path = Path(model)
-    if path.is_file() or path.name != str(model) or path.suffix:
+    is_name = path.name == str(model) and not path.suffix
+    if path.is_dir() and not (is_name and str(model) in shipped_models() and not (path / "config.json").exists()):
+        return _model_of(path)
+    if path.is_file() or not is_name:
         return path
     return _choose(path.name, "there is no such file, nor a shipped model of this name")
+
+
+def _model_of(run: Path) -> Path:
+    """The model of a run folder; an error says what to do where there is none yet."""
+    file = run / f"model{SUFFIX}"
+    if file.exists():
+        return file
+    if best := sorted(run.glob(f"seed-*/best{SUFFIX}")):
+        remedy = f"trifold train --resume {run}; or use the best so far of a seed: {best[0]}"
+        raise TrifoldError("the training in this folder has not ended", place=str(run), remedy=remedy)
+    raise TrifoldError(
+        "there is no model in this folder",
+        place=str(run),
+        remedy=f"trifold train --resume {run}"
+        if (run / "config.json").exists()
+        else "give a model file, the folder of a run of `trifold train`, or the name of a shipped model",
+    )
 
 
 def best_policy(file: Path) -> str:

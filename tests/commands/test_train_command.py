@@ -24,6 +24,7 @@ from trifold.domains import write_problems
 from trifold.errors import TrifoldError
 from trifold.memory import OutOfMemory
 from trifold.model import Model
+from trifold.training import Settings, read_recipe
 
 TINY = ["--recipe", "small", "--set", "dim=4", "--set", "layers=2", "--set", "batch=8"]
 
@@ -44,17 +45,28 @@ def trifold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., su
 def test_train_and_solve_end_to_end(folder: Path, tmp_path: Path, trifold: Callable[..., Any]) -> None:
     words = [*TINY, "--steps", 6, "--run", "run", "--seeds", 2, "--set", "encoder=plain"]
     done = trifold("train", folder, *words, real=True)
-    assert "run/model.safetensors: validation loss" in done.stdout
+    assert "run/model.safetensors: held-out problems " in done.stdout and "validation loss" in done.stdout
+    assert "next: trifold " in done.stderr
     assert "states of 2 problems" in done.stderr and "seed 1  step 6/6" in done.stderr
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     assert config["model"]["encoder"] == "plain" and config["settings"]["seeds"] == 2
-    solved = trifold("solve", "run/model.safetensors", next((folder / "train").iterdir()), "--quiet", real=True)
+    solved = trifold("solve", "run", next((folder / "train").iterdir()), "--quiet", real=True)
     assert solved.stdout.endswith("(unit cost)\n")
 
 
 def test_json_and_quiet_give_the_result_alone(folder: Path, trifold: Callable[..., Any]) -> None:
     done = trifold("train", folder, *TINY, "--steps", 2, "--set", "t=inf", "--json", "--quiet")
-    assert json.loads(done.stdout)["steps"] == 2 and done.stderr == ""
+    found = json.loads(done.stdout)
+    assert found["steps"] == 2 and found["coverage"]["problems"] == 1 and done.stderr == ""
+
+
+def test_without_a_recipe_a_cpu_gets_one_that_ends(folder: Path, tmp_path: Path, trifold: Callable[..., Any]) -> None:
+    """And the paper's is the paper's."""
+    done = trifold("train", folder, *TINY[2:], "--steps", 2, "--run", "run", "--device", "cpu")
+    assert "recipe laptop, as there is no GPU" in done.stderr and "--recipe paper" in done.stderr
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert (config["preset"], config["settings"]["minutes"], config["settings"]["keep_by"]) == ("laptop", 20, "policy")
+    assert read_recipe("paper").settings == Settings()
 
 
 def test_a_detour_trains_on_less(folder: Path, tmp_path: Path, trifold: Callable[..., Any]) -> None:
@@ -74,6 +86,9 @@ def test_an_interrupted_run_says_how_to_go_on(folder: Path, tmp_path: Path, trif
     _, errors = child.communicate(timeout=60)
     assert child.returncode == 130 and "go on with: trifold train --resume run" in errors
     assert "Traceback" not in errors
+    assert "run/model.safetensors is the best so far: step " in errors
+    assert (tmp_path / "run" / "curves.png").exists()
+    assert Model.load(tmp_path / "run" / "model.safetensors").provenance["training"]["seeds"] == [0]
     step = json.loads((tmp_path / "run" / "seed-0" / "metrics.jsonl").read_text().splitlines()[-1])["step"]
     done = trifold("train", "--resume", "run", "--steps", step + 5, "--json", "--quiet")
     assert json.loads(done.stdout)["steps"] >= step + 5
@@ -87,7 +102,8 @@ def test_an_interrupted_run_says_how_to_go_on(folder: Path, tmp_path: Path, trif
         (["train", "nowhere", "--set", "t=half"], "t is a number, not 'half'"),
         (["train", "nowhere", "--set", "t=-1"], "t is 0, 1, 2"),
         (["train", "--resume", "nowhere"], "not the folder of a training run"),
-        (["train", "nowhere", "--device", "abacus"], "no such folder"),
+        (["train", "nowhere", "--recipe", "paper", "--device", "abacus"], "no such folder"),
+        (["train", "nowhere", "--device", "abacus"], "cannot use the device abacus"),
         (["train", "--resume", "nowhere", "--set", "t=2"], "a resumed run keeps its settings: --set cannot"),
         (["solve", "model", "problem"], "no such file"),
     ],

@@ -42,6 +42,25 @@ def test_a_name_means_the_shipped_model_unless_there_is_such_a_file(box: Path, t
     assert shipped.find_model("gripper") == Path("gripper")
 
 
+def test_a_run_folder_means_its_model_and_says_what_to_do_without_one(box: Path, tmp_path: Path) -> None:
+    """Also one that is called as a shipped model is."""
+    for name in ("run", "gripper"):
+        run = tmp_path / name
+        (run / "seed-0").mkdir(parents=True)
+        (run / "config.json").touch()
+        with pytest.raises(
+            TrifoldError, match=rf"no model in this folder\n  in: {name}\n  try: .*train --resume {name}"
+        ):
+            shipped.find_model(name)
+        (run / "seed-0" / "best.safetensors").touch()
+        with pytest.raises(TrifoldError, match=rf"has not ended(.|\n)*--resume {name}.*{name}/seed-0/best.safetensors"):
+            shipped.find_model(Path(name))
+        (run / "model.safetensors").touch()
+        assert shipped.find_model(name) == Path(name, "model.safetensors")
+    with pytest.raises(TrifoldError, match=r"no model in this folder(.|\n)*give a model file"):
+        shipped.find_model(box)
+
+
 @pytest.mark.parametrize("path", ["./gripper", "models/gripper", "gripper.safetensors"])
 def test_what_is_no_bare_word_is_a_path(box: Path, path: str) -> None:
     assert shipped.find_model(path) == Path(path)

@@ -63,7 +63,7 @@ def test_a_selection_draws_the_problems_that_the_model_in_the_box_was_selected_o
 
 def test_every_shipped_recipe_can_be_read_and_says_what_it_is() -> None:
     with_values = {f"{domain}-values" for domain in DOMAINS}
-    assert shipped_recipes().keys() == {"paper", "fast", "small", *DOMAINS, *with_values}
+    assert shipped_recipes().keys() == {"paper", "fast", "small", "laptop", *DOMAINS, *with_values}
     for name in shipped_recipes():
         recipe = read_recipe(name)
         assert recipe.summary and recipe.name == name and json.dumps(recipe.to_json(), allow_nan=False)

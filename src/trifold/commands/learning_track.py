@@ -52,6 +52,7 @@ def learn(
     """
     from contextlib import nullcontext
 
+    from trifold.commands.train import describe_policy
     from trifold.commands.training_display import display
     from trifold.files import read_bytes, temporary_folder, write_whole
     from trifold.training import train
@@ -72,11 +73,13 @@ def learn(
                 workers=workers,
                 watcher=watcher,
                 minutes=left,
+                try_larger=False,  # there is no time left
                 **changes,
             )
         write_whole(knowledge, read_bytes(result.model_path))
     if not quiet:
-        typer.echo(f"{knowledge}: {result.steps} steps, validation loss {result.validation_loss:.4f}", err=True)
+        about = f"{describe_policy(result)}, validation loss {result.validation_loss:.4f}, {result.steps} steps"
+        typer.echo(f"{knowledge}: {about}", err=True)
 
 
 def plan(

@@ -41,7 +41,7 @@ def select(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Keep the model of a run whose policy solves most problems of a folder, instead of the least validation loss.
+    """Keep the model of a run whose policy solves most problems of a folder, instead of what the training kept.
 
     Of equals, the one with the shortest plans where all solve, then with the least validation loss. It becomes
     RUN/model.safetensors, and says so; RUN/selection.jsonl has the records, and the same command goes on where it
@@ -59,7 +59,7 @@ def select(
         recipe = _selection_of(folder)
         if recipe is None or len(candidates) == 1:
             why = "one seed was trained" if recipe else "its recipe names no problems to select on"
-            typer.echo(f"{run}: {why}, so the least validation loss decides", err=True)
+            typer.echo(f"{run}: {why}, so the model that the training kept stays", err=True)
             return
         place = draw_problems_of(recipe, run / "selection")
         max_steps = recipe.max_steps if max_steps is None else max_steps

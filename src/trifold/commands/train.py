@@ -59,13 +59,14 @@ Folder = Annotated[
 Run = Annotated[Path | None, typer.Option("--run", "-o", help="The run folder to make; runs/DIR if not given.")]
 Resume = Annotated[Path | None, typer.Option("--resume", help="Go on with this run folder instead.")]
 RecipeName = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--recipe",
         "--preset",
-        help="paper: k 64 (32 for R-GNN₂), L 30, batch 16, 200,000 steps. fast: the same network in minutes of one "
-        "GPU, batch 64 and a cosine schedule from 1e-3. small: minutes on two CPU cores. The name of a shipped model: "
-        "how it was trained. Or a TOML file of your own: docs/recipes.md.",
+        help="Not given: fast on a GPU, else laptop: 20 minutes of a CPU. paper: k 64 (32 for R-GNN₂), L 30, "
+        "batch 16, 200,000 steps. fast: the same network in minutes of one GPU, batch 64 and a cosine schedule from "
+        "1e-3. small: minutes on two CPU cores. The name of a shipped model: how it was trained. Or a TOML file of "
+        "your own: docs/recipes.md.",
     ),
 ]
 Changes = Annotated[
@@ -86,7 +87,7 @@ FirstSeed = Annotated[int | None, typer.Option("--seed", min=0, help="The seed o
 Seeds = Annotated[
     int | None,
     typer.Option(
-        "--seeds", min=1, help="How many models to train (fused: at once); the least validation loss is kept."
+        "--seeds", min=1, help="How many models to train (fused: at once); the best is kept: keep_by of the recipe."
     ),
 ]
 KernelsName = Annotated[
@@ -100,7 +101,7 @@ def train(
     directory: Folder = None,
     run: Run = None,
     resume: Resume = None,
-    recipe: RecipeName = "paper",
+    recipe: RecipeName = None,
     change: Changes = None,
     steps: Steps = None,
     minutes: Minutes = None,
@@ -116,9 +117,10 @@ def train(
 
     Every problem's whole state space is labelled with optimal distances (and kept in a cache: $TRIFOLD_CACHE or
     ~/.cache/trifold), then a network is trained on them as a recipe says: architecture, data, training and selection.
-    Problems beyond its limits on states, seconds and memory are left out and counted. The run folder holds the model as
-    model.safetensors. Ctrl-C is safe at any moment: --resume goes on from the last save, and takes --steps, --minutes
-    and --device.
+    Problems beyond its limits on states, seconds and memory are left out and counted. While it trains it shows how many
+    held-out problems its policy solves. The run folder holds the model as model.safetensors. Ctrl-C is safe at any
+    moment, and leaves the best model so far: --resume goes on from the last save, and takes --steps, --minutes and
+    --device.
     """
     if (directory is None) == (resume is None):
         raise TrifoldError("give either a folder to learn from or --resume RUN", remedy="trifold train --help")
@@ -139,6 +141,9 @@ def train(
             anew = None if device == "auto" else device
             result = resume_run(folder, steps=steps, minutes=minutes, device=anew, workers=workers, watcher=watcher)
     _report(result, json)
+    if not quiet and not json:
+        for advice in result.advice:
+            typer.echo(f"next: {advice.command}  # {advice.why}", err=True)
 
 
 def _as_changes(words: Sequence[str], unknown: Collection[int]) -> dict[int, str]:
@@ -198,10 +203,23 @@ def _interrupts(folder: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if (folder / "config.json").exists():
-            typer.echo(f"interrupted; go on with: trifold train --resume {folder}", err=True)
+            typer.echo(f"interrupted; {_describe_kept(folder)}; go on with: trifold train --resume {folder}", err=True)
         else:
             typer.echo("interrupted; what was labelled is cached: the same command goes on from there", err=True)
         raise typer.Exit(130) from None
+
+
+def _describe_kept(folder: Path) -> str:
+    """What an interrupted run has kept, in words."""
+    from trifold.model import Model
+    from trifold.training import RunFolder
+
+    file = RunFolder(folder).model
+    if not file.exists():
+        return "there is no model before the first validation"
+    about = Model.load(file).provenance["selected"]
+    policy = f", {about['solved']} of {about['problems']} held-out problems solved" if "solved" in about else ""
+    return f"{file} is the best so far: step {about['step']}{policy}, validation loss {about['validation_loss']:.4f}"
 
 
 def _less_memory(folder: Path) -> str:

@@ -23,19 +23,22 @@ def best_seed(endings: dict[int, Ending], keep_by: str) -> tuple[int, float]:
     return chosen, ranks[chosen][-1]
 
 
-def keep_best(folder: RunFolder, endings: dict[int, Ending], seeds: Sequence[int], keep_by: str) -> None:
+def keep_best(folder: RunFolder, endings: dict[int, Ending], seeds: Sequence[int], keep_by: str) -> bool:
     """Make the best model of the seeds the run's, with what all of them cost: those that are not kept cost as much.
 
     Seeds that have not ended count with what an earlier process saved of them. Where none has gone on since a model was
-    kept, that one stays: it may have been selected.
+    kept, that one stays: it may have been selected. Returns whether there is a model: all may have failed so far, or
+    have no validation yet.
     """
     saved = {seed: folder.seed(seed).saved_state() for seed in seeds if seed not in endings}
     endings = endings | {seed: Ending(state) for seed, state in saved.items() if state}
+    if all(ending.error or ending.state.best is None for ending in endings.values()):
+        return False
     steps = {seed: ending.state.step for seed, ending in endings.items()}
     if folder.model.exists():
         before = folder.training()
         if dict(zip(before["seeds"], before["steps"], strict=True)) == steps:
-            return
+            return True
     kept = Model.load(folder.seed(best_seed(endings, keep_by)[0]).best)
     kept.provenance["training"] = {
         "seeds": list(steps),
@@ -43,3 +46,4 @@ def keep_best(folder: RunFolder, endings: dict[int, Ending], seeds: Sequence[int
         "seconds": [ending.state.seconds for ending in endings.values()],
     }
     kept.save(folder.model)
+    return True

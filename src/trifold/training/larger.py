@@ -22,11 +22,11 @@ from trifold.training.coverage import GRACE, PATIENCE, Coverage
 MOST_PROBLEMS = 10
 """So many are tried at most, the smallest first."""
 
-SECONDS = 10.0
-"""That one problem may take."""
+SECONDS = 30.0
+"""That one problem may take at least."""
 
-LEAST_SECONDS, SHARE = 20.0, 0.1
-"""That all may take: at least these, and this part of the training."""
+LEAST_SECONDS, SHARE = 30.0, 0.1
+"""That all may take: these, or this part of the training if that is more."""
 
 TOO_LARGE = (Outcome.STATE_LIMIT, Outcome.TIMEOUT, Outcome.MEMORY_LIMIT)
 """How labelling ends that would take more than the limits."""
@@ -50,7 +50,7 @@ def find_larger(labelled: Sequence[Labelled], validation: Sequence[Labelled]) ->
     return sorted(found, key=lambda larger: (larger.path.stat().st_size, str(larger.path)))[:MOST_PROBLEMS]
 
 
-def try_larger(
+def attempt_larger(
     model: Path,
     domain: Path,
     problems: Sequence[Larger],
@@ -82,11 +82,13 @@ def try_larger(
         for path, optimum in known.items()
     ]
     attempts: list[Attempt] = []
-    with closing(attempt_each(jobs, workers=workers, limits=Limits(SECONDS))) as tried:
+    budget = max(LEAST_SECONDS, SHARE * seconds)
+    limits = Limits(max(SECONDS, budget * workers / len(jobs)))
+    with closing(attempt_each(jobs, workers=workers, limits=limits)) as tried:
         for attempt in tried:
             attempts.append(attempt)
             on_attempt(attempt)
-            if time.monotonic() - began > max(LEAST_SECONDS, SHARE * seconds):
+            if time.monotonic() - began > budget:
                 break
     return _sum_up(attempts, known)
 

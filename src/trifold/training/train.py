@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,12 +15,13 @@ from trifold.data import read_folder
 from trifold.errors import TrifoldError
 from trifold.model import Model, choose_device
 from trifold.sealed import Damaged
+from trifold.training.advice import Advice, Evidence, advise
 from trifold.training.choose import best_seed, keep_best
 from trifold.training.coverage import Coverage, follow
-from trifold.training.larger import try_larger
+from trifold.training.larger import attempt_larger
 from trifold.training.plot import plot_curves
-from trifold.training.prepare import prepare
-from trifold.training.recipe import Value, read_recipe, recorded_recipe
+from trifold.training.prepare import Prepared, prepare
+from trifold.training.recipe import Value, default_recipe, read_recipe, recorded_recipe
 from trifold.training.run import RunFolder
 from trifold.training.settings import Settings
 from trifold.training.together import Ending, at_once, train_seeds
@@ -35,6 +37,7 @@ class TrainingResult:
     validation_loss  on states of held-out problems
     coverage         of its policy on held-out problems whose space is labelled whole; None where there are none
     larger           of its policy on the smallest of the problems that could not be labelled whole; None without any
+    advice           what to do next
     """
 
     run: Path
@@ -45,6 +48,7 @@ class TrainingResult:
     seconds: float
     coverage: Coverage | None = None
     larger: Coverage | None = None
+    advice: Sequence[Advice] = ()
 
     def load(self) -> Model:
         """The model."""
@@ -54,28 +58,34 @@ class TrainingResult:
 def train(
     directory: Path | str,
     run: Path | str,
-    recipe: Path | str = "paper",
+    recipe: Path | str | None = None,
     *,
     device: str = "auto",
     workers: int | None = None,
     cache: Path | None = None,
     watcher: Watcher | None = None,
+    try_larger: bool = True,
     **changes: Value,
 ) -> TrainingResult:
     """Learn a value function from the problems of a folder.
 
-    directory  has domain.pddl and problems in train/ and validation/, in train/, or beside it
-    run        the folder to make for the run
-    recipe     the name of a shipped one, such as "paper", "fast", "small" or that of a shipped model, or a TOML file
-    changes    values that differ from the recipe's, such as steps=500 or t=2
+    directory   has domain.pddl and problems in train/ and validation/, in train/, or beside it
+    run         the folder to make for the run
+    recipe      the name of a shipped one, such as "paper", "fast", "small" or that of a shipped model, or a TOML file;
+                None is "fast" on a GPU, and else "laptop", which ends in about twenty minutes
+    try_larger  whether the model is tried in the end on problems that could not be labelled
+    changes     values that differ from the recipe's, such as steps=500 or t=2
 
     >>> result = train("gripper", "runs/first", recipe="small", steps=2)  # gripper/domain.pddl, …
     >>> result.steps, result.load().name
     (2, 'R-GNN[1]')
     """
-    chosen = read_recipe(recipe, changes)
+    watcher = watcher or Watcher()
+    chosen = read_recipe(recipe or default_recipe(choose_device(device)), changes)
     folder = RunFolder(Path(run))
     read_folder(Path(directory))
+    if recipe is None:
+        watcher.chose(chosen.name)
     content = {
         "directory": str(Path(directory).resolve()),
         "preset": chosen.name,
@@ -94,7 +104,7 @@ def train(
                 place=str(folder.path),
                 remedy="go on with `trifold train --resume`, or choose another folder with --run",
             )
-        return _run(folder, content, workers, cache, watcher or Watcher())
+        return _run(folder, content, workers, cache, watcher, try_larger)
 
 
 def resume(
@@ -140,35 +150,71 @@ def _check_config(content: dict[str, Any]) -> None:
 
 
 def _run(
-    folder: RunFolder, content: dict[str, Any], workers: int | None, cache: Path | None, watcher: Watcher
+    folder: RunFolder,
+    content: dict[str, Any],
+    workers: int | None,
+    cache: Path | None,
+    watcher: Watcher,
+    try_larger: bool = True,
 ) -> TrainingResult:
-    """Prepare the data, train every seed from where its folder stands, and choose the best of them."""
+    """Prepare the data, train every seed from where its folder stands, choose the best of them, and see what it does.
+
+    Where an interrupt ends it, the best so far becomes the run's model.
+    """
     prepared = prepare(folder, content, workers, cache, watcher)
-    starts = [partial(prepared.start, seed) for seed in prepared.seeds]
     endings: dict[int, Ending] = {}
+    try:
+        _train_all(prepared, endings, watcher)
+    except KeyboardInterrupt:
+        _keep(prepared, endings)
+        raise
+    chosen, best = best_seed(endings, prepared.settings.keep_by)
+    seconds = sum(ending.state.seconds for ending in endings.values())
+    larger = None
+    if try_larger:
+        watcher.trying(len(prepared.larger))
+        larger = attempt_larger(
+            folder.model,
+            read_folder(Path(content["directory"])).domain,
+            prepared.larger,
+            device=content["device"],
+            workers=workers,
+            seconds=seconds,
+            on_attempt=watcher.tried,
+        )
+    kept = Model.load(folder.model, content["device"])  # another than the best seed's, if it was selected
+    coverage = follow(kept, prepared.tracks) if prepared.tracks else None
+    steps, settings = endings[chosen].state.step, prepared.settings
+    advice = advise(
+        Evidence(
+            str(folder.path),
+            content["directory"],
+            folder.seed(chosen).metrics(),
+            prepared.config.heads,
+            settings.steps,
+            settings.minutes,
+            coverage,
+            larger,
+        )
+    )
+    return TrainingResult(folder.path, folder.model, best, chosen, steps, seconds, coverage, larger, advice)
+
+
+def _train_all(prepared: Prepared, endings: dict[int, Ending], watcher: Watcher) -> None:
+    """Train every seed, and keep the best and draw the curves whenever some have ended."""
+    starts = [partial(prepared.start, seed) for seed in prepared.seeds]
     for ended in train_seeds(starts, watcher.progress, at_once(prepared.backend), prepared.training.targets.device):
         new = dict(zip(prepared.seeds[len(endings) :], ended, strict=False))
         endings |= new
         for seed, ending in new.items():
             if ending.error and len(prepared.seeds) > 1:
                 watcher.failed(seed, ending.error)
-        if not all(ending.error for ending in endings.values()):
-            keep_best(folder, endings, prepared.seeds, prepared.settings.keep_by)
-            plots = [folder.seed(seed) for seed in endings]
-            plot_curves(plots, f"{prepared.config.label} on {prepared.domain}", folder.path / "curves.png")
-    chosen, best = best_seed(endings, prepared.settings.keep_by)
-    seconds = sum(ending.state.seconds for ending in endings.values())
-    kept = Model.load(folder.model, content["device"])  # another than the best seed's, if it was selected
-    watcher.trying(len(prepared.larger))
-    larger = try_larger(
-        folder.model,
-        read_folder(Path(content["directory"])).domain,
-        prepared.larger,
-        device=content["device"],
-        workers=workers,
-        seconds=seconds,
-        on_attempt=watcher.tried,
-    )
-    coverage = follow(kept, prepared.tracks) if prepared.tracks else None
-    steps = endings[chosen].state.step
-    return TrainingResult(folder.path, folder.model, best, chosen, steps, seconds, coverage, larger)
+        _keep(prepared, endings)
+
+
+def _keep(prepared: Prepared, endings: dict[int, Ending]) -> None:
+    """Make the best so far the run's model, and draw the curves so far, if there is any."""
+    folder, seeds = prepared.folder, prepared.seeds
+    if keep_best(folder, endings, seeds, prepared.settings.keep_by):
+        plots = [folder.seed(seed) for seed in seeds if folder.seed(seed).best.exists()]
+        plot_curves(plots, f"{prepared.config.label} on {prepared.domain}", folder.path / "curves.png")

@@ -13,6 +13,9 @@ from trifold.training.loop import Progress
 class Watcher:
     """What a training reports as it goes; the default says nothing. A display overrides what it shows."""
 
+    def chose(self, recipe: str) -> None:
+        """No recipe was asked for: it is this one."""
+
     def labelling(self, problems: int) -> None:
         """The problems are being labelled: this is how many there are."""
 
