@@ -13,7 +13,7 @@ import trifold
 from planning.test_policy_on_pddl import optimal_distances
 from trifold.domains import DOMAINS, domain_text
 from trifold.errors import TrifoldError
-from trifold.explanation import Explanation, Training, advise, explain
+from trifold.explanation import Explanation, Hump, Training, advise, explain
 from trifold.outcomes import Outcome
 from trifold.pddl import Problem, State, load_domain, load_problem
 from trifold.planning import Scores, solve
@@ -114,6 +114,19 @@ def test_where_labels_end_the_explanation_says_so(problem: Problem, distances: d
     assert found.labels.outcome is Outcome.STATE_LIMIT and not found.is_labelled
     assert "V* is not known: the problem has more than 10 states." in str(found)
     assert explain(scores, problem, max_states=0).steps[0].distance is None
+
+
+def test_where_v_turns_the_policy_away_from_a_plan_is_told() -> None:
+    cross = load_problem(load_domain(BRIDGE), CROSS)
+    heights = {"(lost a)": 0.0, "(away)": 1.0, "(home)": 2.0, "(safe)": 5.0}
+
+    def walled(states: list[State]) -> list[float]:
+        return [next(heights[atom] for atom in cross.atoms(state) if atom in heights) for state in states]
+
+    found = explain(Scores(walled), cross, max_states=0)
+    assert found.hump == Hump(2, 1, "(arrive)", 1.0, 5.0, is_met=True)
+    assert "where the policy turned away" in str(found)
+    assert Explanation.from_json(found.to_json()) == found
 
 
 def test_what_training_never_had_is_said(tmp_path: Path) -> None:

@@ -20,7 +20,10 @@ LabelStates = Annotated[
     int, typer.Option("--max-states", min=0, help="Find V* of problems with at most so many states; 0: of none.")
 ]
 LabelTimeout = Annotated[
-    float, typer.Option("--label-timeout", metavar="SECONDS", min=0.0, max=1e9, help="For how long V* is looked for.")
+    float,
+    typer.Option(
+        "--label-timeout", metavar="SECONDS", min=0.0, max=1e9, help="For how long V* is looked for, and then a plan."
+    ),
 ]
 
 
@@ -39,7 +42,7 @@ def explain(
     ] = None,
     max_steps: options.MaxSteps = 1000,
     max_states: LabelStates = 1_000_000,
-    label_timeout: LabelTimeout = 60.0,
+    label_timeout: LabelTimeout = 30.0,
     timeout: options.Timeout = None,
     memory: options.Memory = None,
     device: options.Device = "auto",

@@ -1,7 +1,7 @@
 """Explanations: what a policy did, step by step, what would have been best, and what to do about it."""
 
 from trifold.explanation.advice import Advice, advise
-from trifold.explanation.explanation import Blur, Choice, ExplainedStep, Explanation, Labels, Training
+from trifold.explanation.explanation import Blur, Choice, ExplainedStep, Explanation, Hump, Labels, Training
 from trifold.explanation.following import LABEL_SECONDS, LABEL_STATES, explain
 from trifold.explanation.job import ExplainJob
 from trifold.explanation.plot import picture_format, plot_explanation
@@ -16,6 +16,7 @@ __all__ = [
     "ExplainJob",
     "ExplainedStep",
     "Explanation",
+    "Hump",
     "Labels",
     "Training",
     "advise",

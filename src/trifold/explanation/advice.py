@@ -63,6 +63,14 @@ def _causes(explanation: Explanation) -> Iterator[Advice]:
             f"others with another V*: no weights do better than a mean |V − V*| of {blur.least_error:.2f} on them",
             "trifold expressivity DIR",
         )
+    if (hump := explanation.hump) is not None:
+        where = "where the policy turned away" if hump.is_met else "where the policy did not get"
+        yield Advice(
+            "situations",
+            f"a search found a plan of {hump.length} steps, along which V rises from {hump.before:.2f} to "
+            f"{hump.after:.2f} at step {hump.number + 1}, {hump.action}, {where}",
+            f"trifold train DIR, with more problems in which {hump.action[1:-1].split()[0]} is right in such states",
+        )
     yield from _errors(explanation)
 
 

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import torch
 
 from trifold.analysis import Architecture, Folklore
 from trifold.errors import TrifoldError
-from trifold.explanation.explanation import Blur, ExplainedStep, Labels, Training
+from trifold.explanation.explanation import Blur, ExplainedStep, Hump, Labels, Training
 from trifold.model import Model
 from trifold.outcomes import Outcome
 from trifold.pddl import Problem, State
+from trifold.planning import Scores, solve
 from trifold.processes import Limits, run_isolated
 from trifold.wl import FOLKLORE, find_conflicts
 
 LABEL_GIB = 4.0
 """Memory of the child process that looks for V*."""
+
+SEARCHED_STATES = 1_000_000
+"""That a search for a plan may know: about a GiB."""
 
 MOST_COLOURED = 1_000
 """States that are coloured at most: more would take longer than all the rest."""
@@ -98,6 +104,24 @@ def colour_states(
     targets = torch.tensor([min(distance, beyond) for distance in known.values()])
     found = find_conflicts(history[min(model.config.layers, len(history) - 1)], targets)
     return Blur(found.states, found.conflicting, found.least_error)
+
+
+def find_hump(problem: Problem, scores: Scores[State], way: Collection[State], seconds: float) -> Hump | None:
+    """Where V rises most along a plan that a search finds: at a state of the policy's way, if it does so at one.
+
+    None if the search finds no plan, or V falls all along.
+    """
+    limits: dict[str, Any] = {"max_steps": sys.maxsize, "max_states": SEARCHED_STATES, "timeout": seconds}
+    found = solve(problem, scores, policy="turns", **limits)
+    if not found.plan:
+        return None
+    values = scores.values(list(found.states))
+    rises = {i: after - before for i, (before, after) in enumerate(pairwise(values)) if after > before}
+    if not rises:
+        return None
+    met = [i for i in rises if found.states[i] in way and found.states[i + 1] not in way]
+    number = max(met or rises, key=rises.__getitem__)
+    return Hump(len(found.plan), number, found.plan[number], values[number], values[number + 1], bool(met))
 
 
 def read_training(model: Model) -> Training:

@@ -119,6 +119,24 @@ class Blur:
     least_error: float
 
 
+@dataclass(frozen=True)
+class Hump:
+    """Where V rises most along a plan that a search found, of where the policy turned away from it if it did.
+
+    length         of the plan
+    number         how many of its actions come before this one
+    before, after  V before and after the action
+    is_met         whether the policy was in the state before it, and not in the one after
+    """
+
+    length: int
+    number: int
+    action: str
+    before: float
+    after: float
+    is_met: bool
+
+
 @dataclass(frozen=True, repr=False)
 class Explanation:
     """The way of a policy through a problem, beside the optimal one.
@@ -135,6 +153,7 @@ class Explanation:
     training    what the model was trained on
     unseen      relations with atoms on the way, and schemas of actions, in parentheses, that training never had
     blur        what the architecture cannot tell apart; None where V* is not known, or nothing is known of its colours
+    hump        of a plan that a search found, where the policy found none, V* is not known, and V rises along it
     seconds     that it all took
 
     >>> step = ExplainedStep(0, 2.5, (Choice("(fall)", 3.0, None, math.inf, False, True),), 2.0)
@@ -154,6 +173,7 @@ class Explanation:
     training: Training = Training()
     unseen: tuple[str, ...] = ()
     blur: Blur | None = None
+    hump: Hump | None = None
     model_file: str | None = None
     problem_file: str | None = None
     seconds: float = 0.0
@@ -229,6 +249,7 @@ class Explanation:
                 "training": Training(**facts["training"]),
                 "unseen": tuple(facts["unseen"]),
                 "blur": facts["blur"] and Blur(**facts["blur"]),
+                "hump": facts["hump"] and Hump(**facts["hump"]),
             }
         )
 

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from trifold.errors import TrifoldError
-from trifold.explanation.evidence import colour_states, find_unseen, label_steps, read_training
+from trifold.explanation.evidence import colour_states, find_hump, find_unseen, label_steps, read_training
 from trifold.explanation.explanation import Choice, ExplainedStep, Explanation
 from trifold.model import Model
 from trifold.pddl import Problem, State, load_problem
 from trifold.planning import TIE, Memory, OnStep, Scores, Trajectory, solve
 from trifold.shipped import find_model
 
-LABEL_STATES, LABEL_SECONDS = 1_000_000, 60.0
-"""Where the search for V* ends: it is worth a minute, and no more."""
+LABEL_STATES, LABEL_SECONDS = 1_000_000, 30.0
+"""Where the search for V* ends: it is worth half a minute, and no more."""
 
 
 def explain(
@@ -40,7 +40,8 @@ def explain(
     file, of the model's domain. `policy` is a name, as for `solve`, or None: the best that the model has.
 
     V* is found in a child process, of problems with at most `max_states` states, 0 for none, in at most `label_seconds`
-    seconds; where it is not, the explanation says why. `timeout` seconds are for all of it. `on_step` is told of each
+    seconds; where it is not, the explanation says why, and if the policy found no plan a search looks for one, as long,
+    to see where V rises along it. `timeout` seconds are for all of it. `on_step` is told of each
     step, and `on_labels` when the search for V* begins.
 
     >>> explanation = explain("model.safetensors", "problem.pddl")
@@ -73,6 +74,8 @@ def explain(
         labels=labels,
         model_file=file,
     )
+    if found.plan is None and not explanation.is_labelled and steps[0].value is not None:
+        explanation = replace(explanation, hump=find_hump(problem, scores, set(found.states), left(label_seconds)))
     if isinstance(model, Model):
         facts: dict[str, Any] = {"training": read_training(model), "unseen": find_unseen(model, problem, found.states)}
         explanation = replace(explanation, **facts, blur=colour_states(model, problem, found.states, steps))

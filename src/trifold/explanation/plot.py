@@ -68,7 +68,10 @@ def _draw_lines(axes: Any, explanation: Explanation) -> None:
 
 
 def _draw_actions(axes: Any, explanation: Explanation) -> None:
-    """A mark for each action that is known to be optimal, or not to be."""
+    """A mark for each action that is known to be optimal, or not to be; without V*, for each after which V rises."""
+    if not explanation.is_labelled and explanation.rises:
+        places = [(step.number, step.value) for step in explanation.rises]
+        axes.scatter(*zip(*places, strict=True), label="V rises", marker="^", color=RED, s=32, linewidths=0, zorder=4)
     for label, is_optimal, style in (
         ("optimal action", True, {"marker": "o", "color": GREEN, "s": 22}),
         ("action that is not optimal", False, {"marker": "X", "color": RED, "s": 44}),

@@ -88,8 +88,9 @@ def _departure(explanation: Explanation) -> Iterator[str]:
 
 
 def _named(choice: Choice) -> str:
-    told = f"q {choice.score:.2f}" if choice.score is not None else f"V {choice.value:.2f}"
-    return f"{choice.action} ({told})"
+    if choice.score is not None:
+        return f"{choice.action} (q {choice.score:.2f})"
+    return choice.action if choice.value is None else f"{choice.action} (V {choice.value:.2f})"
 
 
 def _interesting(explanation: Explanation) -> Sequence[ExplainedStep]:
