@@ -20,6 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "expressions": {"errors", "files"},
     "outcomes": set(),
     "provenance": set(),
+    "words": set(),
     "memory": {"errors"},
     "sealed": set(),
     "lines": {"errors", "files", "sealed"},
@@ -36,7 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "logic": {"errors", "nn", "structures"},
     # Of wl: a hold-out shares no state with what is trained on.
     "data": {"encoders", "errors", "files", "limits", "memory", "outcomes", "pddl"}
-    | {"processes", "sealed", "structures", "wl"},
+    | {"processes", "sealed", "structures", "wl", "words"},
     "model": {"encoders", "errors", "expressions", "nn", "pddl", "sealed", "structures", "tensor_file"},
     "shipped": {"errors", "model", "tensor_file"},
     "planning": {"errors", "files", "outcomes", "pddl"},

@@ -43,3 +43,22 @@ def test_places_without_problems_are_errors(tmp_path: Path) -> None:
     assert "no domain.pddl here" in trifold("label", tmp_path, code=2).stderr
     write_problems(tmp_path, "gripper", [], 0)
     assert "no problems to label" in trifold("label", tmp_path, code=2).stderr
+
+
+def test_what_the_problems_have_and_what_others_have_beyond_it_is_said(tmp_path: Path) -> None:
+    write_problems(tmp_path, "gripper", [2], 0, per_size=2)
+    write_problems(tmp_path, "gripper", [9], 0, split="test")
+    own = tmp_path / "own.pddl"
+    own.write_text((tmp_path / "test" / "gripper-09-00.pddl").read_text().replace("(at ball1 roomb)", "(free left)", 1))
+    said = trifold("label", tmp_path, "--for", tmp_path / "test", "--for", own, "--quiet")
+    assert said.stderr == ""
+    assert "ball always 2, gripper always 2, room always 2" in said.stdout
+    assert "advice: all problems have 6 objects" in said.stdout
+    assert "for 2 problems to solve" in said.stdout and "ball always 9, and always 2 in training" in said.stdout
+    (row,) = json.loads(trifold("label", tmp_path, "--for", tmp_path / "train", "--json").stdout)
+    assert row["lacking"] == [] and len(row["advice"]) == 1 and row["extent"]["sizes"] == [[6, 2]]
+
+
+def test_problems_of_several_domains_are_not_compared_with_one(tmp_path: Path) -> None:
+    (one, *_), _ = (write_problems(tmp_path / name, name, [2], 0) for name in ("gripper", "blocks-m"))
+    assert "--for is of one domain" in trifold("label", tmp_path, "--for", one, code=2).stderr

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,11 +17,22 @@ from trifold.errors import TrifoldError
 from trifold.limits import LabelLimits
 
 if TYPE_CHECKING:
-    from trifold.data import Labelled, Summary
+    from trifold.data import Extent, Labelled, Summary
+
+For = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--for",
+        metavar="PROBLEM",
+        help="A problem to solve later, or a folder of them: say what it has that the training problems lack. It is "
+        "read, and not labelled; may be given several times.",
+    ),
+]
 
 
 def label(
     place: Annotated[Path, typer.Argument(metavar="DIR", help="A folder as for `train`, or a suite of such folders.")],
+    wanted: For = None,
     max_states: MaxStates = LabelLimits.max_states,
     keep: Keep = LabelLimits.keep,
     detour: Detour = LabelLimits.detour,
@@ -36,6 +47,9 @@ def label(
     The labels go to the cache ($TRIFOLD_CACHE or ~/.cache/trifold), where `train` with the same limits finds them. It
     can be interrupted at any time: what is labelled stays. Test problems are not touched. Exit code 2 if no problem
     could be labelled.
+
+    After the counts it says what the training problems have among them, objects by kind, V* and goals, and what to draw
+    more of, by rules of thumb.
     """
     from trifold.data import default_cache, find_splits, summarise_labels
     from trifold.data import label as label_problems
@@ -45,6 +59,7 @@ def label(
     splits = find_splits(place)
     for note in dict.fromkeys(note for _, domain, _ in splits for note in load_domain(domain).description.notes):
         typer.echo(f"warning: {note}", err=True)
+    asked = _read_wanted(place, {domain for _, domain, _ in splits}, wanted) if wanted else None
     summaries = []
     go_on = "interrupted; what was labelled is cached: the same command goes on from there"
     with when_interrupted(go_on), _show(sum(len(files) for _, _, files in splits), quiet) as on_progress:
@@ -54,11 +69,45 @@ def label(
             )
             summaries.append(summarise_labels(name, labelled))
     if json:
-        typer.echo(json_format.dumps([asdict(summary) for summary in summaries], indent=2))
+        typer.echo(json_format.dumps([_machine_form(summary, asked) for summary in summaries], indent=2))
     else:
-        typer.echo(_table(summaries), nl=False)
+        typer.echo(_table(summaries) + "".join(_paragraph(summary, asked) for summary in summaries), nl=False)
     if not any(summary.labelled for summary in summaries):
         raise typer.Exit(TrifoldError.exit_code)
+
+
+def _read_wanted(place: Path, domains: set[Path], wanted: Sequence[Path]) -> Extent:
+    """What the problems have that are to be solved later."""
+    from trifold.data import Extent, Reach
+    from trifold.pddl import find_problems, load_domain, read_problem
+
+    if len(domains) > 1:
+        raise TrifoldError("--for is of one domain", place=str(place), remedy="give the folder of that domain")
+    domain = load_domain(domains.pop())
+    files = [file for path in wanted for file in find_problems(path)]
+    return Extent.of(Reach.of_problem(domain.description, read_problem(domain, file)) for file in files)
+
+
+def _machine_form(summary: Summary, wanted: Extent | None) -> dict[str, Any]:
+    from trifold.data import advise, compare_extents
+
+    lacking = {} if wanted is None else {"lacking": compare_extents(summary.extent, wanted)}
+    return asdict(summary) | {"advice": advise(summary.extent)} | lacking
+
+
+def _paragraph(summary: Summary, wanted: Extent | None) -> str:
+    """What the training problems have, what to draw more of, and what others have that they lack."""
+    from trifold.data import advise, compare_extents, describe_extent
+    from trifold.words import counted
+
+    if summary.folder.endswith("/validation") or not summary.labelled:
+        return ""
+    lines = [f"\n{summary.folder}", *describe_extent(summary.extent)]
+    lines += [f"advice: {line}" for line in advise(summary.extent)]
+    if wanted is not None:
+        lines.append(f"\nfor {counted(wanted.problems, 'problem')} to solve")
+        lines += compare_extents(summary.extent, wanted) or ["nothing that these problems lack"]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _table(summaries: Sequence[Summary]) -> str:

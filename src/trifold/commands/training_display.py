@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from trifold.data import Labelled
+from trifold.data import Extent, Labelled, advise, describe_extent
 from trifold.errors import TrifoldError
 from trifold.evaluation import Attempt
 from trifold.training import Watcher
@@ -91,9 +91,15 @@ class TrainingDisplay(Watcher):
         )
         if summary["inputs"] < summary["states"]:
             self.line(f"merged {summary['states']:,} states into {summary['inputs']:,} of different colour or V*")
+        self.tell_extent(Extent.from_json(summary["extent"]))
         self.warn_of_overlap(summary)
         if not summary["resident"]:
             self.line("the encoded states do not fit into memory: each batch is encoded when it is used")
+
+    def tell_extent(self, extent: Extent) -> None:
+        """Say what the training problems have, and what to draw more of."""
+        for line in [*describe_extent(extent), *(f"advice: {line}" for line in advise(extent))]:
+            self.line(line)
 
     def warn_of_overlap(self, summary: dict[str, Any]) -> None:
         """Warn where problems are alike, or validation has states of training."""

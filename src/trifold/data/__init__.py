@@ -1,6 +1,8 @@
 """Labelled data sets: label, cache, split, encode."""
 
+from trifold.data.advice import advise, compare_extents, describe_extent
 from trifold.data.dataset import DEAD_ENDS, Dataset, dead_end_target
+from trifold.data.extent import Extent, Reach
 from trifold.data.folder import ProblemFolder, read_folder
 from trifold.data.labels import Labelled, default_cache, label
 from trifold.data.split import GIVEN, HELD_OUT, SHARED, Split, count_outcomes, recorded_split, split
@@ -13,14 +15,19 @@ __all__ = [
     "HELD_OUT",
     "SHARED",
     "Dataset",
+    "Extent",
     "LabelLimits",
     "Labelled",
     "ProblemFolder",
+    "Reach",
     "Split",
     "Summary",
+    "advise",
+    "compare_extents",
     "count_outcomes",
     "dead_end_target",
     "default_cache",
+    "describe_extent",
     "find_splits",
     "label",
     "read_folder",

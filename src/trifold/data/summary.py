@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from trifold.data.extent import Extent
 from trifold.data.labels import Labelled
 from trifold.errors import TrifoldError
 from trifold.outcomes import Outcome
@@ -24,6 +25,7 @@ class Summary:
     left_out       outcome → how many problems
     largest_value  the largest V*
     seconds        of child processes, added up
+    extent         what the labelled problems have
     """
 
     folder: str
@@ -35,6 +37,7 @@ class Summary:
     largest_value: int
     seconds: float
     left_out: dict[str, int]
+    extent: Extent
 
 
 def summarise_labels(folder: str, labelled: Sequence[Labelled]) -> Summary:
@@ -50,6 +53,7 @@ def summarise_labels(folder: str, labelled: Sequence[Labelled]) -> Summary:
         max((item.max_distance for item in done), default=0),
         sum(item.seconds for item in labelled),
         dict(Counter(item.outcome for item in labelled if item.outcome is not Outcome.LABELLED)),
+        Extent.of_labelled(labelled),
     )
 
 

@@ -1,13 +1,13 @@
 """PDDL problems, their states as structures, state spaces with optimal distances: the only importer of pymimir."""
 
 from trifold.pddl.actions import ActionTable
-from trifold.pddl.atoms import AtomTable, Integers
-from trifold.pddl.description import Literal
+from trifold.pddl.atoms import EVERY_OBJECT, AtomTable, Integers
+from trifold.pddl.description import DomainDescription, Literal, ProblemDescription
 from trifold.pddl.executor import Executor
 from trifold.pddl.expansion import StateLimitError, UnsolvableError, expand, expand_with_pymimir
 from trifold.pddl.folder import DOMAIN, find_domain, find_problems, problem_files
 from trifold.pddl.grounding import GroundingError
-from trifold.pddl.problem import Domain, Problem, State, load_domain, load_problem
+from trifold.pddl.problem import Domain, Problem, State, load_domain, load_problem, read_problem
 from trifold.pddl.relaxation import Relaxation
 from trifold.pddl.sampling import rank_within_values
 from trifold.pddl.state_space import ARRAYS, VERSION, StateSpace
@@ -15,15 +15,18 @@ from trifold.pddl.state_space import ARRAYS, VERSION, StateSpace
 __all__ = [
     "ARRAYS",
     "DOMAIN",
+    "EVERY_OBJECT",
     "VERSION",
     "ActionTable",
     "AtomTable",
     "Domain",
+    "DomainDescription",
     "Executor",
     "GroundingError",
     "Integers",
     "Literal",
     "Problem",
+    "ProblemDescription",
     "Relaxation",
     "State",
     "StateLimitError",
@@ -37,4 +40,5 @@ __all__ = [
     "load_problem",
     "problem_files",
     "rank_within_values",
+    "read_problem",
 ]

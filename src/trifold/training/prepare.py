@@ -11,6 +11,7 @@ from typing import Any
 from trifold.data import (
     HELD_OUT,
     Dataset,
+    Extent,
     Labelled,
     LabelLimits,
     Split,
@@ -120,7 +121,7 @@ def prepare(
     for name, facts in {"config": content, "data": summary, "environment": environment}.items():
         folder.write(f"{name}.json", facts)
     watcher.prepared(summary)
-    told = ("hash", "problems", "states", "dead_ends", "largest_value", "objects")
+    told = ("hash", "problems", "states", "dead_ends", "largest_value", "objects", "extent")
     provenance = {
         "preset": content["preset"],
         "recipe": recorded_recipe(content).to_json(),
@@ -198,6 +199,7 @@ def describe_data(
         "validation_problems": len(validation),
         "validation_states": len(held_out),
         "split": parts.to_json(),
+        "extent": Extent.of_labelled(training).to_json(),
         "resident": data.encoder is None,
         "bytes": data.structures.nbytes,
         "atoms": data.atom_counts,
