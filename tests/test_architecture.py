@@ -40,17 +40,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"processes", "sealed", "structures", "wl", "words"},
     "model": {"encoders", "errors", "expressions", "nn", "pddl", "sealed", "structures", "tensor_file"},
     "shipped": {"errors", "model", "tensor_file"},
-    "planning": {"errors", "files", "outcomes", "pddl"},
-    "evaluation": {"errors", "expressions", "files", "lines", "memory", "model", "outcomes", "pddl"}
+    "planning": {"errors", "files", "limits", "outcomes", "pddl"},
+    "evaluation": {"errors", "expressions", "files", "limits", "lines", "memory", "model", "outcomes", "pddl"}
     | {"planning", "processes", "provenance", "sealed", "shipped"},
     # Of domains: a recipe says which problems to select on. Of planning and evaluation: what counts is the policy.
-    "training": {"data", "domains", "errors", "evaluation", "files", "lines", "memory", "model", "nn", "pddl"}
-    | {"planning", "processes", "provenance", "sealed", "shipped", "structures", "wl"},
+    "training": {"data", "domains", "errors", "evaluation", "files", "limits", "lines", "memory", "model", "nn"}
+    | {"pddl", "planning", "processes", "provenance", "sealed", "shipped", "structures", "wl"},
+    # Above training and evaluation: what was trained is evaluated, and the best is kept.
+    "selection": {"domains", "errors", "evaluation", "limits", "model", "pddl", "provenance", "shipped", "training"},
     "analysis": {"data", "encoders", "errors", "memory", "pddl", "structures", "wl"},
     "explanation": {"analysis", "errors", "model", "outcomes", "pddl", "planning"} | {"processes", "shipped", "wl"},
     "bench": {"data", "domains", "encoders", "errors", "evaluation", "files", "model", "nn", "outcomes"}
     | {"pddl", "processes", "provenance", "structures", "training"},
-    "up": {"errors", "memory", "model", "outcomes", "pddl", "planning", "shipped"},
+    "up": {"errors", "limits", "memory", "model", "outcomes", "pddl", "planning", "shipped"},
     "__main__": {"commands"},
 }
 MAY_IMPORT_ALL = {"__init__", "commands"}

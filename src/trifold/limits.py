@@ -1,10 +1,13 @@
-"""What labelling one problem may use, and how much of its states is kept: the defaults of every command and recipe."""
+"""What labelling one problem, and a policy, may use: the defaults of every command and recipe."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from trifold.errors import TrifoldError
+
+MAX_STEPS = 1000
+"""Steps after which a policy gives up, as in the paper."""
 
 
 @dataclass(frozen=True)

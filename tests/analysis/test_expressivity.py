@@ -142,7 +142,7 @@ def test_a_sample_is_even_over_values(blocks: list[Labelled]) -> None:
     assert sample_evenly(values, 1_000, seed=1).tolist() == list(range(107))
     with pytest.raises(TrifoldError, match="0 states"):
         compare_architectures(blocks, states=0)
-    with pytest.raises(TrifoldError, match="no labelled states"):
+    with pytest.raises(TrifoldError, match="no problem could be labelled"):
         compare_architectures([])
 
 

@@ -36,7 +36,8 @@ def test_a_detour_keeps_less_and_says_how_far_it_goes(tmp_path: Path) -> None:
 
 def test_nothing_labelled_is_told_to_the_shell(tmp_path: Path) -> None:
     write_problems(tmp_path, "gripper", [1, 2], 0)
-    assert "2 state limit" in trifold("label", tmp_path, "--max-states", 3, code=2, real=True).stdout
+    said = trifold("label", tmp_path, "--max-states", 3, code=2, real=True)
+    assert "2 state limit" in said.stdout and "raise max_states (--max-states)" in said.stderr
 
 
 def test_places_without_problems_are_errors(tmp_path: Path) -> None:

@@ -71,3 +71,8 @@ def test_problems_are_evaluated_by_the_name_of_a_model(box: Path, tmp_path: Path
     assert (
         record["training_seconds"] and record["training_seconds"] > 0 and record["hardware"] and record["training_data"]
     )
+
+
+def test_the_domain_of_a_model_is_printed_and_nothing_else(box: Path) -> None:
+    assert trifold("models", "gripper", "--domain").stdout == (Path("gripper") / "domain.pddl").read_text()
+    assert "prints the PDDL of one model" in str(trifold("models", "--domain").exception)

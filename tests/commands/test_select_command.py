@@ -53,9 +53,11 @@ def test_the_model_that_solves_most_is_kept(run: Path, tmp_path: Path) -> None:
     assert all(torch.equal(weight, learned[name]) for name, weight in kept.network.state_dict().items())
 
     records = len(read_records(run / "selection.jsonl"))
+    before_again = {path: path.stat().st_mtime_ns for path in run.rglob("*") if path.is_file()}
     again = select(run, tmp_path / "larger" / "train", "--quiet", "--workers", 1, "--max-steps", 40)
     assert "seed-1: 2 of 2 solved" in again.stdout and again.stdout.count("<- kept") == 1
     assert len(read_records(run / "selection.jsonl")) == records == 4
+    assert {path: path.stat().st_mtime_ns for path in run.rglob("*") if path.is_file()} == before_again
 
 
 def test_without_a_folder_the_problems_are_those_of_the_recipe(run: Path) -> None:

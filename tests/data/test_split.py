@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trifold.data import GIVEN, HELD_OUT, SHARED, Labelled, recorded_split, split
+from trifold.data import GIVEN, HELD_OUT, SHARED, Labelled, recorded_split, remedy_of, split
 from trifold.data.families import find_alike, find_families
 from trifold.data.split import draw_families
 from trifold.domains import DOMAINS, domain_text
+from trifold.errors import TrifoldError
 from trifold.outcomes import Outcome
 from trifold.pddl import StateSpace, expand
 from trifold.pddl.atoms import AtomTable, Integers
@@ -263,3 +264,22 @@ def test_what_is_recorded_gives_the_split_again(training: int) -> None:
     items = items[: max(training, 4) if training != 1 else 1]
     parts = split(domain_text("gripper"), items, training, 3)
     assert recorded_split(items, parts.roles(items), parts.to_json()) == parts
+
+
+@pytest.mark.parametrize(
+    ("outcome", "remedy"),
+    [
+        (Outcome.STATE_LIMIT, "raise max_states (--max-states)"),
+        (Outcome.TIMEOUT, "raise seconds (--timeout)"),
+        (Outcome.MEMORY_LIMIT, "raise memory_gib (--memory)"),
+        (Outcome.UNSOLVABLE, "give problems that have a plan"),
+        (Outcome.BAD_INPUT, "mend the PDDL (problems/p.pddl: a parenthesis is never closed)"),
+        (Outcome.CRASH, "report the crash of problems/p.pddl"),
+    ],
+)
+def test_the_remedy_fits_the_reason(outcome: Outcome, remedy: str) -> None:
+    failed = Labelled(Path("problems/p.pddl"), outcome, message="a parenthesis is never closed\n  in: it")
+    assert remedy in remedy_of([failed])
+    with pytest.raises(TrifoldError) as error:
+        split(WALK, [failed], 1, 0)
+    assert remedy in str(error.value) and len(str(error.value.remedy).split(";")) == 1

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import trifold
-from trifold.commands.select import draw_problems_of
 from trifold.domains import DOMAINS
 from trifold.errors import TrifoldError
 from trifold.limits import LabelLimits
 from trifold.model import ModelConfig
+from trifold.selection import draw_selection
 from trifold.shipped import shipped_models
 from trifold.training import RECIPE_KEYS, SECTIONS, Settings, read_recipe, shipped_recipes
 
@@ -55,7 +55,7 @@ def test_the_recipe_of_a_model_in_the_box_is_that_of_its_name(name: str) -> None
 @pytest.mark.parametrize("name", ["blocks-m-values", "visitall-xy-values"])
 def test_a_selection_draws_the_problems_that_the_model_in_the_box_was_selected_on(name: str, tmp_path: Path) -> None:
     selection = read_recipe(name).selection
-    drawn = [file for file in draw_problems_of(selection, tmp_path).iterdir() if file.name != "domain.pddl"]
+    drawn = [file for file in draw_selection(selection, tmp_path).iterdir() if file.name != "domain.pddl"]
     known = trifold.pretrained(name).provenance["selection"]
     assert sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in drawn) == known["problems"]
     assert selection.max_steps == known["max_steps"]

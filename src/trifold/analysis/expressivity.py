@@ -11,7 +11,7 @@ from torch import Tensor
 
 from trifold.analysis.architectures import ARCHITECTURES, Architecture
 from trifold.analysis.witness import WitnessState, describe_state
-from trifold.data import Labelled, dead_end_target
+from trifold.data import Labelled, count_outcomes, dead_end_target, remedy_of
 from trifold.errors import TrifoldError
 from trifold.pddl import rank_within_values
 from trifold.structures import Structures, concatenate
@@ -118,7 +118,10 @@ def compare_architectures(
         raise TrifoldError(f"{rounds} rounds of {states} states show nothing", remedy="use positive numbers")
     items = [item for item in labelled if item.space is not None]
     if not items:
-        raise TrifoldError("there are no labelled states", remedy="use smaller problems, or raise the limits")
+        raise TrifoldError(
+            f"no problem could be labelled: {count_outcomes(labelled) or 'there is none'}",
+            remedy=remedy_of(labelled) or "give some problems",
+        )
     sample = _Sample.draw(items, states, seed)
     histories: dict[str, Tensor] = {}
     costs: dict[str, float] = {}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from trifold.commands.bench import bench
 from trifold.commands.domains import domains
@@ -25,30 +26,29 @@ from trifold.commands.table import table
 from trifold.commands.train import TrainCommand, train
 from trifold.plugins import load_plugins
 
+
+class Verbs(TyperGroup):
+    """The verbs in the order in which one comes to use them; typer would put `generate`, with its domains, last."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names."""
+        names = [name for name in self.commands if name != "generate"]
+        names.insert(names.index("label"), "generate")
+        return names
+
+
 app = typer.Typer(
     name="trifold",
+    cls=Verbs,
     help="Learn general policies for classical planning with R-GNN[t], from a PDDL domain and small problems.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # or [t] would be read as markup
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 VERBS = (
-    domains,
-    label,
-    expressivity,
-    train,
-    select,
-    solve,
-    explain,
-    evaluate,
-    reference,
-    table,
-    models,
-    bench,
-    learn,
-    plan,
+    *(models, domains, label, expressivity, train, select, solve, explain),
+    *(evaluate, reference, table, learn, plan, bench),
 )
 for command in VERBS:
     app.command(cls=TrainCommand if command is train else None)(command)

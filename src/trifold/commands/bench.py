@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from trifold.commands.options import Device, EncoderName, Json, MaxStates, Memory, Quiet, Seed
+from trifold.commands.progress import when_interrupted
 from trifold.errors import TrifoldError
 from trifold.files import sweep
 from trifold.memory import OutOfMemory
@@ -68,7 +69,8 @@ def bench(
     job: dict[str, Any] = {"place": place, "config": config, "batches": batch, "device": device, "seed": seed}
     job |= {"problem": problem and str(problem), "planner": planner and str(planner)}
     job |= {"threads": threads, "timeout": timeout, "memory_gib": memory, "max_states": max_states, "seconds": seconds}
-    found = _measure(job, quiet)
+    with when_interrupted("interrupted; nothing is kept of it"):
+        found = _measure(job, quiet)
     typer.echo(json_format.dumps(found["json"], indent=2) if json else found["text"])
 
 

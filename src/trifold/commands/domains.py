@@ -10,6 +10,7 @@ import typer
 from trifold.commands.options import Json
 from trifold.domains import DOMAINS, SPLITS, Generator, Options, describe_sizes
 from trifold.errors import TrifoldError
+from trifold.words import counted
 
 
 def domains(
@@ -40,7 +41,7 @@ def find_domain(name: str) -> Generator:
 def _in_words(domain: Generator) -> str:
     lines = [f"{domain.name}: {domain.description}", "", domain.picture, ""]
     for split, problems in _splits(domain).items():
-        lines.append(f"{split:10}  {len(problems):3} problems: {describe_sizes(problems)}")
+        lines.append(f"{split:10}  {counted(len(problems), 'problem'):>12}: {describe_sizes(problems)}")
     return "\n".join(lines)
 
 

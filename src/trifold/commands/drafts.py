@@ -17,7 +17,7 @@ CHUNKS = 200
 """A job is every 200th problem, so that all jobs have about the same sizes, and take about the same time."""
 
 
-def make_drafts(tasks: Sequence[Task]) -> dict[str, Draft]:
+def make_drafts(tasks: Sequence[Task], quiet: bool = False) -> dict[str, Draft]:
     """The first draw of each problem by its place; what cannot be drawn is left out.
 
     There are none for a few problems, and none for domains that are not the package's, which a child may not know:
@@ -31,7 +31,7 @@ def make_drafts(tasks: Sequence[Task]) -> dict[str, Draft]:
     jobs = [{"tasks": list(map(asdict, chunk))} for chunk in chunks]
     drafts: dict[str, Draft] = {}
     results = run_isolated("trifold.domains.drawing:draft_job", jobs, workers=available_cores(), limits=Limits())
-    with progress_bar("drawing", len(tasks)) as (bar, drawing), closing(results):
+    with progress_bar("drawing", len(tasks), quiet) as (bar, drawing), closing(results):
         for result in results:
             if result.value is None or result.error:
                 raise TrifoldError(f"problems could not be drawn: {result.outcome}, {result.message}")

@@ -9,6 +9,8 @@ import typer
 
 from trifold.commands import options
 from trifold.commands.progress import show_records, tell_waiting, when_interrupted
+from trifold.limits import MAX_STEPS
+from trifold.words import counted
 
 if TYPE_CHECKING:
     from trifold.evaluation import Record
@@ -24,7 +26,7 @@ def evaluate(
     plans: Annotated[Path | None, typer.Option("--plans", help="A folder to write the plans to.")] = None,
     policy: options.PolicyName = None,
     strict: options.Strict = False,
-    max_steps: options.MaxSteps = 1000,
+    max_steps: options.MaxSteps = MAX_STEPS,
     timeout: options.Timeout = None,
     memory: options.Memory = None,
     workers: options.Workers = None,
@@ -70,6 +72,6 @@ def evaluate(
 def describe_attempt(record: Record) -> str:
     """One line about an attempt with a model."""
     if record["plan_length"] is not None:
-        return f"solved in {record['plan_length']} steps, {record['seconds']:.1f} s"
+        return f"solved in {counted(record['plan_length'], 'step')}, {record['seconds']:.1f} s"
     reason = f": {record['message']}" if record["message"] else ""
-    return f"{record['outcome']} after {record['steps']} steps, {record['seconds']:.1f} s{reason}"
+    return f"{record['outcome']} after {counted(record['steps'], 'step')}, {record['seconds']:.1f} s{reason}"

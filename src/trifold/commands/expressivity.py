@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trifold.commands.options import Json, Keep, MaxStates, Memory, Quiet, Seed, Timeout, Workers
+from trifold.commands.progress import when_interrupted
 from trifold.limits import LabelLimits
+from trifold.words import counted
 
 if TYPE_CHECKING:
     from trifold.analysis import Depth, Expressivity, Finding, Witness
@@ -82,15 +84,17 @@ def expressivity(
             say(f"labelled {item.path.name}: {item.states:,} states")
 
     files = read_folder(directory)
-    labelled = label(
-        files.domain,
-        [*files.training, *files.validation],
-        limits=LabelLimits(max_states, keep or None, timeout, memory),
-        workers=workers,
-        cache=default_cache(),
-        on_progress=tell_labelled,
-    )
-    with memory_errors(lambda: "colour fewer states with --states, or give smaller problems"):
+    go_on = "interrupted; what was labelled is cached: the same command goes on from there"
+    less = "colour fewer states with --states, or give smaller problems"
+    with when_interrupted(go_on), memory_errors(lambda: less):
+        labelled = label(
+            files.domain,
+            [*files.training, *files.validation],
+            limits=LabelLimits(max_states, keep or None, timeout, memory),
+            workers=workers,
+            cache=default_cache(),
+            on_progress=tell_labelled,
+        )
         result = compare_architectures(
             labelled, rounds=rounds, states=states, seed=seed, on_progress=lambda name: say(f"colouring: {name}")
         )
@@ -117,8 +121,8 @@ def _plain(result: Expressivity, directory: Path) -> dict[str, Any]:
 def _report(result: Expressivity, directory: Path, witnesses: Witnesses) -> Iterator[str]:
     """The paragraphs of the text."""
     yield verdict(result, directory)
-    head = f"{result.domain}: {result.states:,} states of {_count(result.problems, 'problem')}"
-    head += f", {_count(result.dead_ends, 'dead end')}"
+    head = f"{result.domain}: {counted(result.states, 'state')} of {counted(result.problems, 'problem')}"
+    head += f", {counted(result.dead_ends, 'dead end')}"
     if result.states < result.available:
         head += f", sampled evenly over V* from {result.available:,}: conflicts are a lower bound"
     yield f"{head}\n"
@@ -134,7 +138,7 @@ def _report(result: Expressivity, directory: Path, witnesses: Witnesses) -> Iter
         elif finding.witness is not None:
             hidden += 1
     if hidden:
-        yield f"{_count(hidden, 'architecture')} with conflicts that more layers resolve: --witnesses all shows them.\n"
+        yield f"{counted(hidden, 'architecture')} with conflicts that more layers resolve: --witnesses all shows them.\n"
 
 
 def verdict(result: Expressivity, directory: Path) -> str:
@@ -162,7 +166,7 @@ def _settings(architecture: str, layers: int) -> list[str]:
 
 
 def _layers(number: int) -> str:
-    return _count(number, "layer")
+    return counted(number, "layer")
 
 
 def _table(result: Expressivity) -> str:
@@ -204,7 +208,3 @@ def _show_witness(finding: Finding, witness: Witness) -> str:
     what = f"{finding.architecture} cannot tell apart, with {_layers(witness.rounds)}{end}"
     told = ", ".join(f"{name} from {_layers(rounds)} on" for name, rounds in witness.separated_by.items())
     return "\n".join([what, witness.first.to_pddl(), witness.second.to_pddl(), f"Told apart by: {told or 'none'}", ""])
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"

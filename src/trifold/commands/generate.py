@@ -14,8 +14,8 @@ import typer
 
 from trifold.commands.domains import find_domain
 from trifold.commands.drafts import make_drafts
-from trifold.commands.options import Json, Seed
-from trifold.commands.progress import progress_bar
+from trifold.commands.options import Json, Quiet, Seed
+from trifold.commands.progress import progress_bar, when_interrupted
 from trifold.domains import (
     DOMAINS,
     PAPER,
@@ -37,6 +37,7 @@ from trifold.domains import (
     write_texts,
 )
 from trifold.errors import TrifoldError
+from trifold.words import counted
 
 
 class SuiteName(StrEnum):
@@ -71,6 +72,7 @@ def generate(
         list[str] | None, typer.Option("--domain", help="Only this domain of the suite; may be given several times.")
     ] = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Generate problems of a domain, or a whole suite.
 
@@ -78,7 +80,7 @@ def generate(
     sha256 of every file. It is the same on every machine, and what is written is compared with the frozen hashes.
     """
     if context.invoked_subcommand is not None:
-        if suite or out or domain or json:
+        if suite or out or domain or json or quiet:
             raise TrifoldError("options of a domain come after its name", remedy="trifold generate DOMAIN --help")
         return
     if suite is None or out is None:
@@ -87,7 +89,7 @@ def generate(
     if others := [name for name in chosen if name not in PAPER]:
         raise TrifoldError(f"{others[0]} is not in the suite paper", remedy=f"trifold generate {others[0]} --help")
     tasks = [task for name in chosen for task in _split_tasks(name, SEED, SPLITS)]
-    with _refusals(), _drawn(tasks) as (drafts, on_problem):
+    with _refusals(out), _drawn(tasks, quiet) as (drafts, on_problem):
         manifest = write_suite(out, chosen, on_problem, drafts)
     frozen = frozen_hashes()
     changed = [name for name, value in manifest["domains"].items() if frozen.get(name) != value]
@@ -101,7 +103,7 @@ def generate(
         typer.echo(json_format.dumps(manifest))
     else:
         problems = sum(not path.endswith("/domain.pddl") for path in manifest["files"])
-        typer.echo(f"{out}: {problems} problems of {len(manifest['domains'])} domains, as frozen")
+        typer.echo(f"{out}: {counted(problems, 'problem')} of {counted(len(manifest['domains']), 'domain')}, as frozen")
 
 
 def write_domain(
@@ -118,31 +120,35 @@ def write_domain(
     ] = None,
     seed: Seed = 0,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Draw and write splits, or problems of one size if a size or their number is given."""
     one_size = bool(sizes) or count is not None
     if one_size and split is not None:
         raise TrifoldError("a split has the sizes of the suite", remedy="leave out --split, or the sizes and --count")
-    with _refusals():
+    with _refusals(out):
         if one_size:
             options = {name: option.default for name, option in domain.options.items()} | sizes
             sizes_asked = [options] * (count or 1)
-            with _drawn(list_tasks(domain.name, sizes_asked, seed)) as (drafts, on_problem):
+            with _drawn(list_tasks(domain.name, sizes_asked, seed), quiet) as (drafts, on_problem):
                 drawn = {"": draw_problems(domain.name, sizes_asked, seed, on_problem=on_problem, drafts=drafts)}
         else:
             splits = SPLITS if split is None else (split.value,)
-            with _drawn(_split_tasks(domain.name, seed, drawn_for(splits))) as (drafts, on_problem):
+            with _drawn(_split_tasks(domain.name, seed, drawn_for(splits)), quiet) as (drafts, on_problem):
                 drawn = draw_splits(domain.name, seed, splits, on_problem, drafts)
         texts = split_texts(domain.name, drawn)
+        before = {path.relative_to(out).as_posix() for path in out.glob("*.pddl")} if one_size else set()
         write_texts(out, texts)
+    stay = len(before - texts.keys())
     if json:
         about = {"domain": domain.name, "seed": seed, "out": str(out), "files": text_hashes(texts)}
         typer.echo(json_format.dumps(about))
         return
     for folder, problems in drawn.items():
         objects = [problem.objects for problem in problems]
-        plural = "" if len(problems) == 1 else "s"
-        typer.echo(f"{out / folder}: {len(problems)} problem{plural}, {min(objects)} to {max(objects)} objects")
+        stays = f"; {counted(stay, 'other problem')} there before {'stays' if stay == 1 else 'stay'}" if stay else ""
+        size = f"{min(objects)} to {max(objects)}" if min(objects) < max(objects) else f"{min(objects)}"
+        typer.echo(f"{out / folder}: {counted(len(problems), 'problem')}, {size} objects{stays}")
 
 
 def _subcommand(domain: Generator) -> Callable[..., None]:
@@ -187,18 +193,19 @@ def _split_tasks(name: str, seed: int, splits: Sequence[Split]) -> list[Task]:
 
 
 @contextmanager
-def _drawn(tasks: Sequence[Task]) -> Iterator[tuple[dict[str, Draft], Callable[[], None]]]:
+def _drawn(tasks: Sequence[Task], quiet: bool) -> Iterator[tuple[dict[str, Draft], Callable[[], None]]]:
     """The drafts of the problems, and a listener that shows on a terminal how many are compared with the others."""
-    drafts = make_drafts(tasks)
-    with progress_bar("comparing" if drafts else "drawing", len(tasks)) as (bar, task):
+    drafts = make_drafts(tasks, quiet)
+    with progress_bar("comparing" if drafts else "drawing", len(tasks), quiet) as (bar, task):
         yield drafts, lambda: bar.advance(task)
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def _refusals(out: Path) -> Iterator[None]:
     """Sizes that cannot be had and folders that cannot be written are said to the user, who can change them."""
     try:
-        yield
+        with when_interrupted(f"interrupted; what is in {out} is whole, and the same command writes the rest"):
+            yield
     except ValueError as error:
         raise TrifoldError(str(error)) from None
     except OSError as error:

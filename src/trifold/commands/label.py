@@ -51,7 +51,7 @@ def label(
     After the counts it says what the training problems have among them, objects by kind, V* and goals, and what to draw
     more of, by rules of thumb.
     """
-    from trifold.data import default_cache, find_splits, summarise_labels
+    from trifold.data import default_cache, find_splits, remedy_of, summarise_labels
     from trifold.data import label as label_problems
     from trifold.pddl import load_domain
 
@@ -60,7 +60,8 @@ def label(
     for note in dict.fromkeys(note for _, domain, _ in splits for note in load_domain(domain).description.notes):
         typer.echo(f"warning: {note}", err=True)
     asked = _read_wanted(place, {domain for _, domain, _ in splits}, wanted) if wanted else None
-    summaries = []
+    summaries: list[Summary] = []
+    failed: list[Labelled] = []
     go_on = "interrupted; what was labelled is cached: the same command goes on from there"
     with when_interrupted(go_on), _show(sum(len(files) for _, _, files in splits), quiet) as on_progress:
         for name, domain, problems in splits:
@@ -68,11 +69,13 @@ def label(
                 domain, problems, limits=limits, workers=workers, cache=default_cache(), on_progress=on_progress
             )
             summaries.append(summarise_labels(name, labelled))
+            failed += [item for item in labelled if item.space is None]
     if json:
         typer.echo(json_format.dumps([_machine_form(summary, asked) for summary in summaries], indent=2))
     else:
         typer.echo(_table(summaries) + "".join(_paragraph(summary, asked) for summary in summaries), nl=False)
     if not any(summary.labelled for summary in summaries):
+        typer.echo(f"no problem could be labelled\n  try: {remedy_of(failed)}", err=True)
         raise typer.Exit(TrifoldError.exit_code)
 
 

@@ -58,7 +58,7 @@ def learn(
     from trifold.training import train
 
     began = time.monotonic()
-    with temporary_folder() as folder, when_interrupted("interrupted"):
+    with temporary_folder() as folder, when_interrupted(f"interrupted; labels are cached, {knowledge} is not written"):
         limits = _bounded_limits(recipe, minutes * 60 * SHARE_OF_LABELS)
         labelled = _label_some(domain, problems, limits, folder, minutes * 60 * SHARE_OF_LABELS, workers)
         left = max(minutes - (time.monotonic() - began) / 60, LEAST_MINUTES)
@@ -123,7 +123,7 @@ def plan(
         improve=timeout or 0.0,
         timeout=timeout,
     )
-    with when_interrupted("interrupted"):
+    with when_interrupted(f"interrupted; what is written stays: {plan_file}.1, {plan_file}.2, …"):
         (attempt,) = attempt_each([job], limits=Limits(timeout, memory), on_event=listen)
     if attempt.error is not None:
         raise attempt.error

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from trifold.commands.options import Json
+from trifold.errors import TrifoldError
 
 COLUMNS = {  # of the table: which fact, and its format
     "Name": ("name", ""),
@@ -31,6 +32,9 @@ COLUMNS = {  # of the table: which fact, and its format
 
 def models(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show all that is known of this model.")] = None,
+    domain: Annotated[
+        bool, typer.Option("--domain", help="Print the PDDL domain that the model NAME carries, and nothing else.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """List the shipped models and how they were trained, or show one with its recipe and its whole provenance.
@@ -40,8 +44,14 @@ def models(
     model files in other commands. Training seconds are those of all seeds; steps and validation loss are those of the
     seed that was kept. The loss is that of V, and where actions are scored the sum of that and of the scores'.
     """
+    from trifold.model import Model
     from trifold.shipped import find_model, shipped_models
 
+    if domain:
+        if name is None or json:
+            raise TrifoldError("--domain prints the PDDL of one model", remedy="trifold models NAME --domain")
+        typer.echo(Model.load(find_model(name)).domain_text, nl=False)
+        return
     if name is not None:
         described = _describe(name, find_model(name), whole=True)
         recipe = described["provenance"].get("recipe") or _shipped_recipe(name)

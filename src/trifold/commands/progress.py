@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def progress_bar(word: str, total: int) -> Iterator[tuple[Progress, TaskID]]:
-    """A bar and its only task; elsewhere than on a terminal nothing is shown, and the bar's console tells which."""
+def progress_bar(word: str, total: int, quiet: bool = False) -> Iterator[tuple[Progress, TaskID]]:
+    """A bar and its only task; quiet, or elsewhere than on a terminal, nothing is shown; the bar's console tells."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True, highlight=False, markup=False)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+    with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as bar:
         yield bar, bar.add_task(word, total=total)
 
 

@@ -12,6 +12,7 @@ import typer
 from trifold.commands.options import DomainFile, Json, Memory, Quiet, Workers
 from trifold.commands.progress import show_records, tell_waiting, when_interrupted
 from trifold.errors import TrifoldError
+from trifold.words import counted
 
 if TYPE_CHECKING:
     from trifold.evaluation import Record, Reference
@@ -106,16 +107,18 @@ def _summary(found: list[Reference], json: bool) -> str:
     if json:
         return json_format.dumps(found, indent=2) + "\n"
     kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(record["kind"] for record in found).items())
-    return f"{len(found)} problems: {kinds}; total length {sum(record['length'] or 0 for record in found)}\n"
+    return f"{counted(len(found), 'problem')}: {kinds}; total length {sum(record['length'] or 0 for record in found)}\n"
 
 
 def _describe_attempt(record: Record) -> str:
-    length = "" if record["plan_length"] is None else f" in {record['plan_length']} steps"
+    length = "" if record["plan_length"] is None else f" in {counted(record['plan_length'], 'step')}"
     reason = f": {record['message']}" if record["message"] else ""
     return f"{record['outcome']}{length}, {record['seconds']:.1f} s{reason}"
 
 
 def _describe(record: Reference) -> str:
     if record["length"] is not None:
-        return f"{record['length']} steps, {record['kind']}, by {record['search']} in {record['seconds']:.1f} s"
+        return (
+            f"{counted(record['length'], 'step')}, {record['kind']}, by {record['search']} in {record['seconds']:.1f} s"
+        )
     return f"{record['kind']} in {record['seconds']:.1f} s: {record['message']}"

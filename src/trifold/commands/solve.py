@@ -14,6 +14,8 @@ import typer
 from trifold.commands import options
 from trifold.commands.progress import when_interrupted
 from trifold.errors import TrifoldError
+from trifold.limits import MAX_STEPS
+from trifold.words import counted
 
 if TYPE_CHECKING:
     from trifold.evaluation import Attempt
@@ -50,7 +52,7 @@ def solve(
     policy: options.PolicyName = None,
     strict: options.Strict = False,
     search: Search = "turns",
-    max_steps: options.MaxSteps = 1000,
+    max_steps: options.MaxSteps = MAX_STEPS,
     max_states: KnownStates = 5_000_000,
     improve: Improve = None,
     timeout: options.Timeout = None,
@@ -92,7 +94,7 @@ def solve(
         timeout=timeout,
         threads=1 if name == "actions" else None,  # one look is small, and threads that wait for each other are slow
     )
-    with when_interrupted("interrupted"), show_steps(quiet) as on_event:
+    with when_interrupted("interrupted; no plan was written"), show_steps(quiet) as on_event:
         (attempt,) = attempt_each([job], limits=Limits(timeout, memory), on_event=on_event)
     if attempt.trajectory.outcome is Outcome.BAD_INPUT and attempt.error:
         raise attempt.error
@@ -167,14 +169,14 @@ def _tell(attempt: Attempt, output: Path | None, json: bool, quiet: bool) -> Non
 def _summary(attempt: Attempt) -> str:
     trajectory = attempt.trajectory
     by = "" if trajectory.found_by is None else f" by {trajectory.found_by}"
-    parts = [f"{trajectory.outcome.value}{by} after {trajectory.steps} step{'' if trajectory.steps == 1 else 's'}"]
+    parts = [f"{trajectory.outcome.value}{by} after {counted(trajectory.steps, 'step')}"]
     if trajectory.plan is not None and len(trajectory.plan) != trajectory.steps:
         before = "" if trajectory.found_length is None else f", {trajectory.found_length} before it was improved"
         parts.append(f"a plan of {len(trajectory.plan)}{before}")
     if trajectory.values and math.isfinite(trajectory.values[0]):
         parts.append(f"V from {trajectory.values[0]:.2f} to {trajectory.values[-1]:.2f}")
     if trajectory.evaluated is not None:
-        parts.append(f"{trajectory.evaluated} states evaluated")
+        parts.append(f"{counted(trajectory.evaluated, 'state')} evaluated")
     if trajectory.known is not None:
         parts.append(f"{trajectory.known} known")
     if attempt.peak_gib is not None:

@@ -15,6 +15,7 @@ from trifold.data import Extent, Labelled, advise, describe_extent
 from trifold.errors import TrifoldError
 from trifold.evaluation import Attempt
 from trifold.training import Watcher
+from trifold.words import counted
 
 PLAIN_SECONDS = 10.0
 """How often a line of progress is written where there is no terminal."""
@@ -84,9 +85,15 @@ class TrainingDisplay(Watcher):
         """Say what there is to learn from."""
         dead, target = summary["dead_ends"], summary["dead_end_target"]
         self.line(
-            f"{summary['states']:,} states of {summary['problems']} problems, V* up to {summary['largest_value']}"
-            + (f", {dead:,} dead ends {'dropped' if target is None else f'with target {target:g}'}" if dead else "")
-            + f"; validation: {summary['validation_states']:,} states of {summary['validation_problems']} problems"
+            f"{counted(summary['states'], 'state')} of {counted(summary['problems'], 'problem')}, "
+            + f"V* up to {summary['largest_value']}"
+            + (
+                f", {counted(dead, 'dead end')} {'dropped' if target is None else f'with target {target:g}'}"
+                if dead
+                else ""
+            )
+            + f"; validation: {counted(summary['validation_states'], 'state')} "
+            + f"of {counted(summary['validation_problems'], 'problem')}"
             + f"; backend {summary['backend']}"
         )
         if summary["inputs"] < summary["states"]:

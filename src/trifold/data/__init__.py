@@ -5,7 +5,7 @@ from trifold.data.dataset import DEAD_ENDS, Dataset, dead_end_target
 from trifold.data.extent import Extent, Reach
 from trifold.data.folder import ProblemFolder, read_folder
 from trifold.data.labels import Labelled, default_cache, label
-from trifold.data.split import GIVEN, HELD_OUT, SHARED, Split, count_outcomes, recorded_split, split
+from trifold.data.split import GIVEN, HELD_OUT, SHARED, Split, count_outcomes, recorded_split, remedy_of, split
 from trifold.data.summary import Summary, find_splits, summarise_labels
 from trifold.limits import LabelLimits
 
@@ -32,6 +32,7 @@ __all__ = [
     "label",
     "read_folder",
     "recorded_split",
+    "remedy_of",
     "split",
     "summarise_labels",
 ]

@@ -112,7 +112,8 @@ def _gather(
         parts.append(structures if kept.all() else structures.take(torch.nonzero(kept).reshape(-1)))
         targets.append(distances[kept])
     if not sum(map(len, parts)):
-        raise TrifoldError("there are no labelled states", remedy="add problems that can be solved and expanded")
+        remedy = "all are dead ends: dead_ends=keep keeps them" if dead_end_target is None else "add problems"
+        raise TrifoldError("there are no states to learn from", remedy=remedy)
     return concatenate(parts), torch.cat(targets)
 
 

@@ -136,11 +136,11 @@ class Extent:
                 "dead_ends": int(dead_ends),
                 "largest_value": int(largest),
                 "sizes": [*sizes],
-                "kinds": {**kinds},
-                "relations": {**relations},
+                "kinds": dict() as kinds,
+                "relations": dict() as relations,
             } if all(map(_is_pair, [*sizes, *kinds.values()])) and all(type(n) is int for n in relations.values()):
                 pairs = tuple((size, count) for size, count in sizes)
-                spans = {name: (least, most) for name, (least, most) in kinds.items()}
+                spans = {name: (pair[0], pair[1]) for name, pair in kinds.items()}
                 return cls(problems, states, dead_ends, largest, pairs, spans, dict(relations))
         raise Damaged("it does not say what its training problems have")
 

@@ -13,10 +13,18 @@ from typing import Any
 from trifold.data.families import find_alike, find_families
 from trifold.data.labels import Labelled
 from trifold.errors import TrifoldError
+from trifold.outcomes import Outcome
 from trifold.pddl import load_domain
 
 VALIDATION_SHARE = 5
 """Without a validation folder, one family of so many is held out, and at least one."""
+
+LIMITS = {
+    Outcome.STATE_LIMIT: "max_states (--max-states)",
+    Outcome.TIMEOUT: "seconds (--timeout)",
+    Outcome.MEMORY_LIMIT: "memory_gib (--memory)",
+}
+"""The outcomes of problems that are too large: a key of recipes, and the option of `trifold label`."""
 
 GIVEN, HELD_OUT, SHARED = "given", "held out", "shared"
 """How problems for validation are chosen: the folder has them; families of problems without a state in common are
@@ -62,12 +70,12 @@ def split(domain: str | Path, labelled: Sequence[Labelled], training: int, seed:
     if not usable:
         raise TrifoldError(
             "no training problem could be labelled: " + count_outcomes(labelled[:training]),
-            remedy="use smaller problems, or raise max_states, seconds or memory_gib (--set seconds=600)",
+            remedy=remedy_of(labelled[:training]),
         )
     if len(labelled) > training and not given:
         raise TrifoldError(
             "no validation problem could be labelled: " + count_outcomes(labelled[training:]),
-            remedy="use smaller problems, or leave out the validation folder",
+            remedy=f"{remedy_of(labelled[training:])}; or leave out the validation folder",
         )
     items = usable + given
     spaces = [item.space for item in items if item.space is not None]
@@ -132,6 +140,24 @@ def count_outcomes(labelled: Sequence[Labelled]) -> str:
     """The outcomes and how often each occurred, in words."""
     outcomes = [item.outcome for item in labelled]
     return ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in sorted(set(outcomes)))
+
+
+def remedy_of(labelled: Sequence[Labelled]) -> str:
+    """What to do about problems that could not be labelled, by why they could not."""
+    outcomes = {item.outcome for item in labelled}
+    first = {item.outcome: item for item in reversed(labelled)}
+    found = []
+    if Outcome.BAD_INPUT in outcomes:
+        reason = first[Outcome.BAD_INPUT].message.splitlines()[0]
+        found.append(f"mend the PDDL ({_name(first[Outcome.BAD_INPUT].path)}: {reason})")
+    if Outcome.UNSOLVABLE in outcomes:
+        found.append("give problems that have a plan: no state of an unsolvable one has a distance to the goal")
+    if limits := outcomes & LIMITS.keys():
+        keys = [LIMITS[outcome] for outcome in LIMITS if outcome in limits]
+        found.append(f"use smaller problems, or raise {' and '.join(keys)} of the recipe, or of `trifold label`")
+    if Outcome.CRASH in outcomes:
+        found.append(f"report the crash of {_name(first[Outcome.CRASH].path)}, with both files")
+    return "; ".join(found)
 
 
 def _cut(families: Sequence[Sequence[Labelled]], parts: int) -> list[Sequence[Sequence[Labelled]]]:

@@ -39,7 +39,8 @@ def write_texts(directory: Path, texts: Mapping[str, str]) -> None:
         if path.exists() and not (path.is_file() and path.read_bytes() == contents.get(path)):
             raise FileExistsError(errno.EEXIST, "another file is there", str(path))
     for path, content in contents.items():
-        write_whole(path, content, durable=False)
+        if not path.exists():  # what is there is the same
+            write_whole(path, content, durable=False)
 
 
 def write_problems(

@@ -7,7 +7,7 @@ from trifold.evaluation.job import SolveJob
 from trifold.evaluation.planner import PlannerJob, find_planner, planner_version
 from trifold.evaluation.records import Record, append_record, file_sha256, read_records
 from trifold.evaluation.references import Reference, best_of_each, find_references, read_references
-from trifold.evaluation.selection import best_of, score_each
+from trifold.evaluation.selection import Score, best_of, score_each
 from trifold.evaluation.tables import RENDERERS, Row, aligned_text, summarise
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Record",
     "Reference",
     "Row",
+    "Score",
     "SolveJob",
     "aligned_text",
     "append_record",

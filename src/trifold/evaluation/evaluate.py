@@ -16,6 +16,7 @@ from trifold.evaluation.job import SolveJob
 from trifold.evaluation.recording import run_recorded
 from trifold.evaluation.records import SCHEMA, Record, command_line, file_sha256, last_of_each, read_records, settles
 from trifold.files import MOST_DATA_BYTES, make_folder
+from trifold.limits import MAX_STEPS
 from trifold.outcomes import Outcome
 from trifold.planning import write_plan
 from trifold.processes import Limits, available_cores
@@ -30,10 +31,10 @@ def evaluate(
     domain: Path | str | None = None,
     plans: Path | str | None = None,
     policy: str | None = None,
-    max_steps: int = 1000,
+    max_steps: int = MAX_STEPS,
     timeout: float | None = None,
     memory_gib: float | None = None,
-    workers: int = 1,
+    workers: int | None = 1,
     device: str = "auto",
     on_record: Callable[[Record, bool], None] | None = None,
     on_wait: Callable[[], None] | None = None,
@@ -49,7 +50,8 @@ def evaluate(
     `model` is a file or the name of a shipped model, and `domain` None the domain that the model carries. `policy` is
     one of `trifold.planning.POLICIES`, or "module:function" of one's own: child processes import it. If it is not
     given, it is the best that the model has, "actions" or "values". `timeout` and `memory_gib` bound each attempt,
-    parsing included; `workers` child processes run attempts and share the cores.
+    parsing included; `workers` child processes, one per core if it is None, run
+    attempts and share the cores.
     """
     file, folder = find_model(model), _plan_folder(plans, problems)
     policy = policy or best_policy(file)
@@ -69,7 +71,9 @@ def evaluate(
     return run_recorded(
         problems,
         asked,
-        lambda pending: _attempt_all(template, pending, folder, workers, Limits(timeout, memory_gib)),
+        lambda pending: _attempt_all(
+            template, pending, folder, workers or available_cores(), Limits(timeout, memory_gib)
+        ),
         kind=Record,
         read=lambda path: last_of_each(read_records(path)),
         settles=lambda record, asked: settles(record, asked) and not _lacks_plan(record, folder),

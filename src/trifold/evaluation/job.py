@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trifold.limits import MAX_STEPS
 from trifold.planning import Scores, find_policy, solve
 from trifold.provenance import Origin, processor_name
 
@@ -35,7 +36,7 @@ class SolveJob:
     problem: str
     domain: str | None = None
     policy: str = "values"  # a name, or "module:function"
-    max_steps: int = 1000
+    max_steps: int = MAX_STEPS
     device: str = "auto"
     threads: int | None = None  # torch's; None leaves its default
     search: str | None = None  # what follows a policy that ends without a plan; None: nothing

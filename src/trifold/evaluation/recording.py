@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from trifold import __version__
 from trifold.evaluation.records import Record, append_record, file_sha256
 from trifold.files import in_turn, make_folder
 
@@ -45,7 +46,8 @@ def run_recorded(
     """
     records, files = Path(records), list(dict.fromkeys(map(Path, problems)))
     asked = asked | {"python_version": platform.python_version()}
-    asked |= {f"{package}_version": version(package) for package in ("trifold", "torch", "pymimir")}
+    asked |= {f"{package}_version": version(package) for package in ("torch", "pymimir")}
+    asked |= {"trifold_version": __version__}
     of_each = {file: asked | {"problem": file.name, "problem_sha256": file_sha256(file)} for file in files}
     make_folder(records.parent)
     with in_turn(records, on_wait):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from trifold.limits import MAX_STEPS
 from trifold.outcomes import Outcome
 from trifold.pddl import Executor
 from trifold.planning.improve import improve as improve_plan
@@ -28,7 +29,7 @@ def solve(
     looks: Callable[[State, list[str]], tuple[float, Iterable[float]]] | None = None,
     policy: str | Policy | None = None,
     search: str | Policy | None = None,
-    max_steps: int = 1000,
+    max_steps: int = MAX_STEPS,
     max_states: int | None = None,
     timeout: float | None = None,
     improve: float | None = None,

@@ -33,6 +33,7 @@ from trifold.data import LabelLimits
 from trifold.domains import DOMAINS, Options
 from trifold.errors import TrifoldError
 from trifold.files import read_text
+from trifold.limits import MAX_STEPS
 from trifold.model import ModelConfig
 from trifold.sealed import fill
 from trifold.training.settings import Settings
@@ -61,7 +62,7 @@ class Selection:
     domain: str
     sizes: list[Options]
     generator_seed: int = 4242
-    max_steps: int = 500
+    max_steps: int = MAX_STEPS
 
     def __post_init__(self) -> None:
         if self.domain not in DOMAINS:

@@ -17,6 +17,7 @@ from unified_planning.model.metrics import MinimizeActionCosts, MinimizeSequenti
 from unified_planning.plans import SequentialPlan
 
 from trifold.errors import TrifoldError
+from trifold.limits import MAX_STEPS
 from trifold.memory import lacks_memory
 from trifold.outcomes import Outcome
 from trifold.planning import Budget, Step, Trajectory
@@ -55,7 +56,7 @@ class Planner(Readable, Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # ty
         model: str | None = None,
         policy: str | None = None,
         search: str | None = "turns",
-        max_steps: int = 1000,
+        max_steps: int = MAX_STEPS,
         max_states: int = 5_000_000,
         device: str = "auto",
     ) -> None:
