@@ -45,6 +45,7 @@ SLOW = [
     "tests/pddl/test_problem.py::test_successors_and_structures_do_not_depend_on_the_process",
     "tests/pddl/test_rewriting.py",
     "tests/test_extensions.py",
+    "tests/test_own_domain_page.py",
     "tests/training",
     "tests/up/test_planner.py",
     "tests/wl/test_networks.py",

@@ -80,7 +80,7 @@ def select(
     """
     found = find_candidates(Path(run), None if problems is None else Path(problems), max_steps)
     if not found.problems:
-        raise TrifoldError(f"{found.reason}, so the least validation loss decides", place=str(run))
+        raise TrifoldError(f"{found.reason}, so the model that the training kept stays", place=str(run))
     limits: dict[str, Any] = {"timeout": timeout, "memory_gib": memory_gib, "workers": workers, "device": device}
     return choose_candidate(found, policy=policy, **limits)
 

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from trifold.domains import (
     DOMAINS,
     PAPER,
+    Counts,
     Generator,
+    Split,
     draw_problems,
     draw_splits,
     problem_text,
+    read_structure,
     split_texts,
     write_problems,
     write_texts,
 )
+from trifold.domains import generate as generate_problems
+from trifold.domains.isomorphism import varying_predicates
 from trifold.pddl import expand
 
 LAMPS = """
@@ -68,3 +75,36 @@ def test_it_is_in_no_suite_but_may_have_splits(lamps: Generator) -> None:
     sizes = {"train": 3, "validation": 4, "test": 6}
     DOMAINS["lamps"] = Generator("lamps", "", LAMPS, generate, suite=lambda split: [{"lamps": sizes[split]}])
     assert {split: drawn[0].objects for split, drawn in draw_splits("lamps").items()} == sizes
+
+
+def test_splits_are_sizes_and_how_many_of_each(lamps: Generator, tmp_path: Path) -> None:
+    counts: dict[Split, Counts] = {"train": {3: 1, (4, 1): 2}, "test": {8: 1}}
+    DOMAINS["lamps"] = replace(lamps, suite=counts)
+    assert DOMAINS["lamps"].sizes("train") == [{"lamps": 3}, {"lamps": 4, "lit": 1}, {"lamps": 4, "lit": 1}]
+    paths = generate_problems("lamps", tmp_path, seed=3)
+    assert [path.parent.name for path in paths] == ["train"] * 3 + ["test"]
+    assert generate_problems("lamps", tmp_path, seed=3) == paths  # the same files, which stay
+    with pytest.raises(ValueError, match="lamps has no split validation"):
+        draw_splits("lamps", splits=("validation",))
+
+
+def test_what_cannot_be_generated_is_said(lamps: Generator, tmp_path: Path) -> None:
+    for words, options in {
+        "there is no domain lantern": {"domain": "lantern"},
+        "lamps has no option height: one of lamps, lit": {"domain": "lamps", "height": 3},
+        "a split has sizes of its own": {"domain": "lamps", "count": 3, "splits": ("train",)},
+        "lamps has no splits of its own": {"domain": "lamps"},
+    }.items():
+        asked: dict[str, Any] = options
+        with pytest.raises(ValueError, match=words):
+            generate_problems(out=tmp_path, **asked)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_conditional_effects_costs_and_either_are_understood() -> None:
+    domain = """(define (domain d) (:action a :parameters (?x) :precondition (s ?x)
+      :effect (and (when (r ?x) (and (p ?x) (not (q ?x)))) (forall (?y - t) (u ?y)) (increase (total-cost) 1)))
+      (:action nothing :parameters ()))"""
+    assert varying_predicates(domain) >= {"p", "q", "u"} and not varying_predicates(domain) & {"r", "s"}
+    text = "(define (problem p) (:objects a - (either s t)) (:init (= (total-cost) 0) (q a)) (:goal (p a)))"
+    assert read_structure(text).atoms == (("type (either s t)", ("a",)), ("init q", ("a",)), ("goal p", ("a",)))

@@ -56,4 +56,4 @@ def _machine_form(domain: Generator) -> dict[str, Any]:
 
 
 def _splits(domain: Generator) -> dict[str, list[Options]]:
-    return {split: domain.suite(split) for split in SPLITS} if domain.suite else {}
+    return {split: sizes for split in SPLITS if (sizes := domain.sizes(split))}

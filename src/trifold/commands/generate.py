@@ -57,6 +57,8 @@ class SplitName(StrEnum):
 SPLITS_HELP = """\
 Without a size, the problems have the sizes of the suite paper, in train/, validation/ and test/.
 Seed 0 draws those of the suite itself, any other seed fresh ones."""
+OWN_SPLITS_HELP = """\
+Without a size, the problems have the sizes of the domain's own splits, in train/, validation/ and test/."""
 
 app = typer.Typer(name="generate", invoke_without_command=True, rich_markup_mode=None)
 
@@ -133,7 +135,8 @@ def write_domain(
             with _drawn(list_tasks(domain.name, sizes_asked, seed), quiet) as (drafts, on_problem):
                 drawn = {"": draw_problems(domain.name, sizes_asked, seed, on_problem=on_problem, drafts=drafts)}
         else:
-            splits = SPLITS if split is None else (split.value,)
+            whole = [each for each in SPLITS if domain.sizes(each)] or SPLITS
+            splits = whole if split is None else [split.value]
             with _drawn(_split_tasks(domain.name, seed, drawn_for(splits)), quiet) as (drafts, on_problem):
                 drawn = draw_splits(domain.name, seed, splits, on_problem, drafts)
         texts = split_texts(domain.name, drawn)
@@ -184,7 +187,8 @@ def _plain(value: int | str) -> int | str:
 
 def _help(domain: Generator) -> str:
     """The domain in a sentence, and what its generator says of itself, line by line."""
-    text = "\n\n".join([domain.sentence, cleandoc(domain.generate.__doc__ or ""), SPLITS_HELP])
+    splits = SPLITS_HELP if domain.name in PAPER else OWN_SPLITS_HELP if domain.suite else ""
+    text = "\n\n".join([domain.sentence, cleandoc(domain.generate.__doc__ or ""), splits])
     return "\n\n".join(f"\b\n{paragraph}" for paragraph in text.split("\n\n"))
 
 

@@ -42,7 +42,7 @@ def select(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Keep the model of a run whose policy solves most problems of a folder, instead of the least validation loss.
+    """Keep the model of a run whose policy solves most problems of a folder, instead of what the training kept.
 
     Of equals, the one with the shortest plans where all solve, then with the least validation loss. It becomes
     RUN/model.safetensors, and says so; RUN/selection.jsonl has the records, and the same command goes on where it

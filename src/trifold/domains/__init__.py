@@ -7,15 +7,16 @@
 A domain of your own needs its PDDL, and a function that writes a problem from random numbers and options; nothing in
 this package has to be changed for it:
 
->>> def generate(rng: random.Random, *, lamps: int = 3) -> str:
+>>> def draw(rng: random.Random, *, lamps: int = 3) -> str:
 ...     names = [f"lamp{number}" for number in range(lamps)]
 ...     return problem_text("lamps", domain="lamps", objects=names, init=[], goal=[f"on {name}" for name in names])
->>> own = Generator("lamps", "switch lamps on", "(define (domain lamps) …)", generate)
+>>> own = Generator("lamps", "switch lamps on", "(define (domain lamps) …)", draw)
 >>> print(own.problem(random.Random(0), 2).splitlines()[2])
   (:objects lamp0 lamp1)
 
-Once it is in ``DOMAINS``, as ``DOMAINS["lamps"] = own``, it can be used by its name like any other. The suite ``paper``
-stays what it is: the splits of the domains in ``PAPER``.
+Once it is in ``DOMAINS``, as ``DOMAINS["lamps"] = own``, it can be used by its name like any other: ``generate`` draws
+and writes its problems, of which no two are alike but for the names of objects (``certificate`` tells). A whole
+one is in docs/own-domain.md. The suite ``paper`` stays what it is: the splits of the domains in ``PAPER``.
 """
 
 from trifold.domains.catalogue import DOMAINS, PAPER, domain_text
@@ -30,11 +31,12 @@ from trifold.domains.drawing import (
     list_tasks,
     split_sizes,
 )
-from trifold.domains.generator import SPLITS, Generator, Options, Split, describe_sizes, span
-from trifold.domains.isomorphism import read_structure
+from trifold.domains.generator import SPLITS, Counts, Generator, Options, Split, describe_sizes, span
+from trifold.domains.isomorphism import certificate, read_structure
 from trifold.domains.problem import problem_text
 from trifold.domains.suite import (
     frozen_hashes,
+    generate,
     split_texts,
     text_hashes,
     write_problems,
@@ -47,18 +49,21 @@ __all__ = [
     "PAPER",
     "SEED",
     "SPLITS",
+    "Counts",
     "Draft",
     "Drawn",
     "Generator",
     "Options",
     "Split",
     "Task",
+    "certificate",
     "describe_sizes",
     "domain_text",
     "draw_problems",
     "draw_splits",
     "drawn_for",
     "frozen_hashes",
+    "generate",
     "list_tasks",
     "problem_text",
     "read_structure",

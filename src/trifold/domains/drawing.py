@@ -85,10 +85,9 @@ _varying = cache(varying_predicates)
 
 def split_sizes(name: str, split: Split) -> list[Options]:
     """The options of each problem of a split of a domain."""
-    suite = DOMAINS[name].suite
-    if suite is None:
+    if DOMAINS[name].suite is None:
         raise ValueError(f"{name} has no splits of its own: give a size, or how many problems")
-    return suite(split)
+    return DOMAINS[name].sizes(split)
 
 
 def list_tasks(name: str, problems: Iterable[Options], seed: int, split: str = "") -> list[Task]:
@@ -151,6 +150,9 @@ def draw_splits(
     on_problem  is called when a problem is drawn, also for a split that is only to be unlike
     drafts      as for ``draw_problems``
     """
+    for split in splits:
+        if not split_sizes(name, split):
+            raise ValueError(f"{name} has no split {split}")
     taken: dict[str, str] = {}
     trained: set[str] = set()
     drawn: dict[Split, list[Drawn]] = {}

@@ -13,8 +13,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Container
 from dataclasses import dataclass
+from itertools import pairwise
 
-from trifold.expressions import parse
+from trifold.expressions import Expression, parse
 
 Atom = tuple[str, tuple[str, ...]]
 
@@ -40,12 +41,12 @@ def read_structure(problem: str) -> Structure:
     words, untyped = iter(sections[":objects"]), 0
     for item in words:
         if item.word == "-":
-            kind = next(words).word
+            kind = str(next(words))  # a word, or (either …)
             atoms += [(f"type {kind}", (name,)) for name in objects[untyped:]]
             untyped = len(objects)
         else:
             objects.append(item.word)
-    atoms += [(f"init {atom.head}", atom.words) for atom in sections[":init"]]
+    atoms += [(f"init {atom.head}", atom.words) for atom in sections[":init"] if atom.head != "="]  # costs are no atoms
     (goal,) = sections[":goal"]
     for literal in goal.items[1:] if goal.head == "and" else [goal]:
         negated = literal.head == "not"
@@ -91,14 +92,27 @@ def base(structure: Structure, varying: Container[str]) -> Structure:
 
 
 def varying_predicates(domain: str) -> frozenset[str]:
-    """The predicates in the effects of a domain's actions, which are conjunctions of literals.
+    """The predicates in the effects of a domain's actions, those of conditional and universal effects among them.
 
-    >>> sorted(varying_predicates("(define (domain d) (:action a :parameters (?x) :effect (and (p ?x) (not (q ?x)))))"))
+    >>> text = "(define (domain d) (:action a :effect (and (p ?x) (forall (?y) (when (r ?y) (not (q ?y)))))))"
+    >>> sorted(varying_predicates(text))
     ['p', 'q']
     """
-    found = set()
+    found: set[str] = set()
     for action in parse(domain, "the domain").find(":action"):
-        effect = action.items[[item.word for item in action.items].index(":effect") + 1]
-        literals = effect.items[1:] if effect.head == "and" else [effect]
-        found |= {literal.items[1].head if literal.head == "not" else literal.head for literal in literals}
+        for keyword, effect in pairwise(action.items):
+            if keyword.word == ":effect":
+                found |= _changed(effect)
     return frozenset(found)
+
+
+def _changed(effect: Expression) -> set[str]:
+    match effect.head:
+        case "and":
+            return {name for part in effect.items[1:] for name in _changed(part)}
+        case "when" | "forall":
+            return _changed(effect.items[2])
+        case "not":
+            return _changed(effect.items[1])
+        case name:
+            return {name} if name else set()

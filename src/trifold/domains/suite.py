@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from trifold.domains.catalogue import DOMAINS, PAPER, domain_text
-from trifold.domains.drawing import NO_DRAFTS, SEED, Draft, Drawn, draw_splits
-from trifold.domains.generator import SPLITS
+from trifold.domains.drawing import NO_DRAFTS, SEED, Draft, Drawn, draw_problems, draw_splits
+from trifold.domains.generator import SPLITS, Split
 from trifold.files import write_whole
 
 MANIFEST = "MANIFEST.json"
@@ -41,6 +41,42 @@ def write_texts(directory: Path, texts: Mapping[str, str]) -> None:
     for path, content in contents.items():
         if not path.exists():  # what is there is the same
             write_whole(path, content, durable=False)
+
+
+def generate(
+    domain: str,
+    out: Path | str,
+    *,
+    splits: Sequence[Split] | None = None,
+    count: int | None = None,
+    seed: int = SEED,
+    **sizes: int | str,
+) -> list[Path]:
+    """Draw problems of a domain and write them, with its domain.pddl; return their paths. No two are alike.
+
+    Without sizes these are the domain's splits, in folders of their own; all of them, or those that are named. With
+    some, or a count, as many problems of one size stand beside domain.pddl.
+
+    >>> paths = generate("gripper", "five", count=2, balls=5)  # and five/domain.pddl
+    >>> [path.name for path in paths]
+    ['gripper-001-balls-5-start-random.pddl', 'gripper-002-balls-5-start-random.pddl']
+    """
+    if domain not in DOMAINS:
+        raise ValueError(f"there is no domain {domain}: one of {', '.join(DOMAINS)}")
+    options = {name: option.default for name, option in DOMAINS[domain].options.items()}
+    if unknown := sorted(sizes.keys() - options.keys()):
+        raise ValueError(f"{domain} has no option {unknown[0]}: one of {', '.join(options)}")
+    if sizes or count is not None:
+        if splits is not None:
+            raise ValueError("a split has sizes of its own: leave out the splits, or sizes and count")
+        drawn = {"": draw_problems(domain, [options | sizes] * (1 if count is None else count), seed)}
+    else:
+        drawn = draw_splits(
+            domain, seed, splits or [split for split in SPLITS if DOMAINS[domain].sizes(split)] or SPLITS
+        )
+    texts = split_texts(domain, drawn)
+    write_texts(Path(out), texts)
+    return [Path(out) / place for place in texts if place != "domain.pddl"]
 
 
 def write_problems(
