@@ -89,13 +89,13 @@ def test_splits_are_sizes_and_how_many_of_each(lamps: Generator, tmp_path: Path)
 
 
 def test_what_cannot_be_generated_is_said(lamps: Generator, tmp_path: Path) -> None:
-    for words, options in {
+    refused: dict[str, dict[str, Any]] = {
         "there is no domain lantern": {"domain": "lantern"},
         "lamps has no option height: one of lamps, lit": {"domain": "lamps", "height": 3},
         "a split has sizes of its own": {"domain": "lamps", "count": 3, "splits": ("train",)},
         "lamps has no splits of its own": {"domain": "lamps"},
-    }.items():
-        asked: dict[str, Any] = options
+    }
+    for words, asked in refused.items():
         with pytest.raises(ValueError, match=words):
             generate_problems(out=tmp_path, **asked)
     assert list(tmp_path.iterdir()) == []

@@ -135,8 +135,8 @@ def write_domain(
             with _drawn(list_tasks(domain.name, sizes_asked, seed), quiet) as (drafts, on_problem):
                 drawn = {"": draw_problems(domain.name, sizes_asked, seed, on_problem=on_problem, drafts=drafts)}
         else:
-            whole = [each for each in SPLITS if domain.sizes(each)] or SPLITS
-            splits = whole if split is None else [split.value]
+            own = [each for each in SPLITS if domain.sizes(each)] or SPLITS
+            splits: Sequence[Split] = own if split is None else (split.value,)
             with _drawn(_split_tasks(domain.name, seed, drawn_for(splits)), quiet) as (drafts, on_problem):
                 drawn = draw_splits(domain.name, seed, splits, on_problem, drafts)
         texts = split_texts(domain.name, drawn)
