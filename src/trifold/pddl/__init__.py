@@ -2,12 +2,13 @@
 
 from trifold.pddl.actions import ActionTable
 from trifold.pddl.atoms import EVERY_OBJECT, AtomTable, Integers
-from trifold.pddl.description import DomainDescription, Literal, ProblemDescription
+from trifold.pddl.description import DomainDescription, Literal
 from trifold.pddl.executor import Executor
 from trifold.pddl.expansion import StateLimitError, UnsolvableError, expand, expand_with_pymimir
 from trifold.pddl.folder import DOMAIN, find_domain, find_problems, problem_files
 from trifold.pddl.grounding import GroundingError
 from trifold.pddl.problem import Domain, Problem, State, load_domain, load_problem, read_problem
+from trifold.pddl.problem_description import ProblemDescription
 from trifold.pddl.relaxation import Relaxation
 from trifold.pddl.sampling import rank_within_values
 from trifold.pddl.state_space import ARRAYS, VERSION, StateSpace
