@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "domains": {"expressions", "files"},
     "plugins": {"errors"},
     "processes": {"errors", "files", "memory", "outcomes", "plugins"},
-    "pddl": {"errors", "expressions", "outcomes", "sealed", "structures", "tensor_file"},
+    "pddl": {"errors", "expressions", "outcomes", "sealed", "structures", "tensor_file", "words"},
     "encoders": {"errors", "memory", "structures"},
     "wl": {"structures"},
     # Of wl: elements of one colour are computed once.
@@ -38,7 +38,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Of wl: a hold-out shares no state with what is trained on.
     "data": {"encoders", "errors", "files", "limits", "memory", "outcomes", "pddl"}
     | {"processes", "sealed", "structures", "wl", "words"},
-    "model": {"encoders", "errors", "expressions", "nn", "pddl", "sealed", "structures", "tensor_file"},
+    # Of planning: a model solves a problem. Planning knows no model.
+    "model": {"encoders", "errors", "expressions", "nn", "pddl", "planning", "sealed", "structures", "tensor_file"}
+    | {"words"},
     "shipped": {"errors", "model", "tensor_file"},
     "planning": {"errors", "files", "limits", "outcomes", "pddl"},
     "evaluation": {"errors", "expressions", "files", "limits", "lines", "memory", "model", "outcomes", "pddl"}
@@ -53,6 +55,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "bench": {"data", "domains", "encoders", "errors", "evaluation", "files", "model", "nn", "outcomes"}
     | {"pddl", "processes", "provenance", "structures", "training"},
     "up": {"errors", "limits", "memory", "model", "outcomes", "pddl", "planning", "shipped"},
+    # Of commands: a program may have the display of a training, too.
+    "watched": {"commands", "training"},
     "__main__": {"commands"},
 }
 MAY_IMPORT_ALL = {"__init__", "commands"}

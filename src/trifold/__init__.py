@@ -3,14 +3,16 @@
 >>> import trifold
 >>> result = trifold.train("gripper", "runs/tiny", recipe="small", steps=2)  # domain.pddl and problems
 >>> model = trifold.Model.load("model.safetensors")
+>>> model
+Model(R-GNN[1] for gripper-strips, k 16, L 6, V, ... parameters)
+>>> trajectory = model.solve("problem.pddl")
+>>> trajectory.outcome, trajectory.actions[-1][:6]
+(<Outcome.SOLVED: 'solved'>, '(drop ')
 >>> problem = trifold.load_problem(model.domain, "problem.pddl")
 >>> model.values([problem.initial_state]).shape
 torch.Size([1])
->>> trajectory = trifold.solve(problem, model.values)
->>> trajectory.outcome, trajectory.actions[-1][:6]
-(<Outcome.SOLVED: 'solved'>, '(drop ')
->>> [record["outcome"] for record in trifold.evaluate("model.safetensors", ["problem.pddl"], records="records.jsonl")]
-['solved']
+>>> [record["outcome"] for record in trifold.evaluate(model, "gripper/train")]
+['solved', 'solved', 'solved']
 
 The names below are the public API. They are imported when first used, so that `import trifold` is quick.
 """
@@ -24,6 +26,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "TrifoldError": "trifold.errors",
+    "Outcome": "trifold.outcomes",
     "Structures": "trifold.structures",
     "Signature": "trifold.structures",
     "Plain": "trifold.encoders",
@@ -33,11 +36,17 @@ _HOMES = {
     "Model": "trifold.model",
     "ModelConfig": "trifold.model",
     "pretrained": "trifold.shipped",
-    "train": "trifold.training",
+    "generate": "trifold.domains",
+    "label": "trifold.data",
+    "expressivity": "trifold.analysis",
+    "train": "trifold.watched",
+    "resume": "trifold.watched",
+    "Recipe": "trifold.training",
+    "read_recipe": "trifold.training",
+    "select": "trifold.selection",
     "solve": "trifold.planning",
     "evaluate": "trifold.evaluation",
     "explain": "trifold.explanation",
-    "Outcome": "trifold.outcomes",
 }
 
 __all__ = ["__version__", *_HOMES]
@@ -54,10 +63,13 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from trifold import evaluation as _evaluation
+    from trifold.analysis import expressivity as expressivity
+    from trifold.data import label as label
+    from trifold.domains import generate as generate
     from trifold.encoders import Pairs as Pairs
     from trifold.encoders import Plain as Plain
     from trifold.errors import TrifoldError as TrifoldError
-    from trifold.evaluation import evaluate as evaluate
     from trifold.explanation import explain as explain
     from trifold.model import Model as Model
     from trifold.model import ModelConfig as ModelConfig
@@ -65,7 +77,13 @@ if TYPE_CHECKING:
     from trifold.pddl import load_domain as load_domain
     from trifold.pddl import load_problem as load_problem
     from trifold.planning import solve as solve
+    from trifold.selection import select as select
     from trifold.shipped import pretrained as pretrained
     from trifold.structures import Signature as Signature
     from trifold.structures import Structures as Structures
-    from trifold.training import train as train
+    from trifold.training import Recipe as Recipe
+    from trifold.training import read_recipe as read_recipe
+    from trifold.watched import resume as resume
+    from trifold.watched import train as train
+
+    evaluate = _evaluation.evaluate  # mypy calls its import by name a second definition

@@ -17,6 +17,9 @@ from trifold import __version__
 
 T = TypeVar("T")
 
+VERSION = __version__
+"""Of Trifold, also where it is not installed."""
+
 
 def source_version() -> str:
     """The version of Trifold, and after a plus the first digits of a hash of its source."""

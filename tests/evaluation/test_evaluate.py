@@ -329,7 +329,7 @@ def test_evaluate_and_table_print_the_same(
     result = run("evaluate", folder / "model.safetensors", tmp_path / "test", "--records", records)
     assert result.exit_code == 0
     assert "3 / 4 (75 %)" in result.stdout and "Timeout" in result.stdout
-    assert result.stderr.startswith("[1/4] p1.pddl: solved in 1 steps")
+    assert result.stderr.startswith("[1/4] p1.pddl: solved in 1 step,")
     assert result.stderr.count("beware") == 1
     assert run("table", records).stdout == result.stdout
     assert json.loads(run("table", records, "--json").stdout)[0]["solved"] == 3
@@ -379,3 +379,13 @@ def test_a_child_that_is_ended_while_it_looks_for_a_shorter_plan_has_the_last_on
     (found,) = attempt_each([SolveJob("model", "problem")], limits=Limits(1.0))
     assert (found.trajectory.outcome, found.trajectory.plan, found.error) == (Outcome.SOLVED, ("(c)",), None)
     assert len(found.trajectory.values) == 2
+
+
+def test_a_model_in_memory_and_a_folder_give_what_its_file_and_the_files_give(folder: Path, tmp_path: Path) -> None:
+    model = Model.load(folder / "model.safetensors")
+    found = evaluate(model, folder / "test", domain=folder / "domain.pddl")
+    files = [folder / "test" / name for name in ("p1.pddl", "p2.pddl", "p3.pddl", "p10.pddl")]
+    expected = evaluate(folder / "model.safetensors", files, records=tmp_path / "r", domain=folder / "domain.pddl")
+    same = ("problem", "outcome", "plan_length", "steps", "model", "model_sha256")
+    assert [[one[name] for name in same] for one in found] == [[one[name] for name in same] for one in expected]  # type: ignore[literal-required]
+    assert found[0]["model_path"] == repr(model) and len(read_records(tmp_path / "r")) == 4

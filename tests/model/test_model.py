@@ -14,6 +14,7 @@ from trifold.domains import DOMAINS, domain_text
 from trifold.errors import TrifoldError
 from trifold.model import Model, ModelConfig, UntrainedRelation, checkpoint
 from trifold.pddl import Problem, State, load_domain, load_problem
+from trifold.planning import Outcome, replay
 
 
 def gripper(balls: int) -> Problem:
@@ -164,3 +165,24 @@ def test_configs_survive_json() -> None:
         ModelConfig(heads="two")
     with pytest.raises(TrifoldError, match="no encoder 'cubes'"):
         ModelConfig(encoder="cubes")
+
+
+@pytest.mark.parametrize(("heads", "words"), [("values", "V"), ("both", "V and scores of actions")])
+def test_a_model_shows_itself_in_a_line(heads: str, words: str) -> None:
+    model = fresh(gripper(2), ModelConfig(dim=4, layers=2, heads=heads))
+    parameters = sum(weight.numel() for weight in model.network.parameters())
+    assert repr(model) == f"Model(R-GNN[1] for gripper-strips, k 4, L 2, {words}, {parameters:,} parameters)"
+
+
+def test_a_model_solves_a_problem_its_file_or_its_text(tmp_path: Path) -> None:
+    problem = gripper(2)
+    model = fresh(problem, ModelConfig(dim=4, layers=2))
+    (tmp_path / "p.pddl").write_text(problem.text)
+    found = [model.solve(given, timeout=60) for given in (problem, tmp_path / "p.pddl", problem.text)]
+    assert {each.outcome for each in found} == {Outcome.SOLVED}
+    assert len({each.plan for each in found}) == 1 and replay(problem, found[0].plan or ())
+    alone = model.solve(problem, search=None, policy="strict", max_steps=0)
+    assert (alone.outcome, alone.steps) == (Outcome.STEP_LIMIT, 0)
+    blocks = load_problem(load_domain(domain_text("blocks-m")), DOMAINS["blocks-m"].problem(random.Random(1), 3))
+    with pytest.raises(TrifoldError, match="the model does not fit the domain"):
+        model.solve(blocks)

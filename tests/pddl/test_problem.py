@@ -370,3 +370,39 @@ def test_successors_and_structures_do_not_depend_on_the_process() -> None:
     )
     runs = [subprocess.run([sys.executable, "-c", script], capture_output=True, text=True) for _ in range(2)]
     assert runs[0].stdout == runs[1].stdout and runs[0].stdout and not runs[0].stderr
+
+
+@pytest.mark.parametrize(("domain", "problem"), [(BLOCKS, THREE), (ROOMS, TIDY)])
+def test_a_state_is_told_by_its_atoms(domain: str, problem: str) -> None:
+    """Of a problem that is read again, too, and then without the atoms that follow from the others."""
+    one, other = (load_problem(load_domain(domain), problem) for _ in range(2))
+    for state in reachable(one):
+        atoms = one.atoms(state)
+        assert one.state(reversed(atoms)) is state
+        alike = other.state(atom for atom in atoms if not atom.startswith(("(door", "(tidy", "(clean")))
+        assert other.atoms(alike) == atoms
+        assert [action for action, _ in other.successors(alike)] == [action for action, _ in one.successors(state)]
+
+
+@pytest.mark.parametrize(
+    ("atom", "words"),
+    [
+        ("(lit hall)", "the predicate lit is not declared"),
+        ("(here attic)", "the object attic is not declared"),
+        ("(here hall kitchen)", "here takes 1 argument"),
+        ("(here x)", "the object x is of type ball"),
+        ("here hall", "an atom is written"),
+        ("(here hall", "a parenthesis is never closed"),
+        ("(door kitchen hall)", r"\(door kitchen hall\) does not hold"),
+        ("(tidy kitchen)", r"\(tidy kitchen\) does not hold"),
+    ],
+)
+def test_what_is_no_atom_of_a_state_is_refused_in_words(atom: str, words: str) -> None:
+    problem = load_problem(load_domain(ROOMS), TIDY)
+    with pytest.raises(TrifoldError, match=words):
+        problem.state(["(at x kitchen)", "(at y hall)", atom])
+
+
+def test_a_problem_and_its_states_show_themselves() -> None:
+    problem = load_problem(load_domain(BLOCKS), THREE)
+    assert repr(problem) == "Problem(three of blocks, 3 objects)"

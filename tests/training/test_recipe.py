@@ -136,3 +136,13 @@ def test_what_is_wrong_is_refused_by_name_and_file(tmp_path: Path, text: str, me
 def test_a_key_that_is_none_lists_those_that_are(key: str) -> None:
     with pytest.raises(TrifoldError, match=r"recipes have no key(.|\n)*model: encoder, t, dim"):
         read_recipe("small", {key: 5})
+
+
+def test_a_recipe_can_be_given_as_it_is_and_changed() -> None:
+    for name in shipped_recipes():
+        recipe = read_recipe(name)
+        assert read_recipe(recipe) == recipe and read_recipe(recipe, {"seed": recipe.settings.seed}) == recipe
+    changed = read_recipe(read_recipe("small"), {"t": math.inf, "keep": 10, "steps": 7})
+    assert changed == read_recipe("small", {"t": math.inf, "keep": 10, "steps": 7})
+    with pytest.raises(TrifoldError, match="steps is a whole number"):
+        read_recipe(changed, {"steps": "many"})

@@ -1,7 +1,7 @@
 """Analysis: what architectures can and cannot express on the states of a domain."""
 
 from trifold.analysis.architectures import ARCHITECTURES, Architecture, Folklore
-from trifold.analysis.expressivity import Depth, Expressivity, Finding, Witness, compare_architectures
+from trifold.analysis.expressivity import Depth, Expressivity, Finding, Witness, compare_architectures, expressivity
 from trifold.analysis.plot import plot_expressivity
 from trifold.analysis.witness import WitnessState
 
@@ -15,5 +15,6 @@ __all__ = [
     "Witness",
     "WitnessState",
     "compare_architectures",
+    "expressivity",
     "plot_expressivity",
 ]

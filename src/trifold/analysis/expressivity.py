@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,7 +13,16 @@ from torch import Tensor
 
 from trifold.analysis.architectures import ARCHITECTURES, Architecture
 from trifold.analysis.witness import WitnessState, describe_state
-from trifold.data import Labelled, count_outcomes, dead_end_target, remedy_of
+from trifold.data import (
+    Labelled,
+    LabelLimits,
+    count_outcomes,
+    dead_end_target,
+    default_cache,
+    label,
+    read_folder,
+    remedy_of,
+)
 from trifold.errors import TrifoldError
 from trifold.pddl import rank_within_values
 from trifold.structures import Structures, concatenate
@@ -99,6 +110,21 @@ class Expressivity:
         return sorted((one for one in self.findings if not one.ruled_out), key=lambda one: one.messages)
 
 
+def expressivity(directory: Path | str, *, limits: LabelLimits | None = None, **options: Any) -> Expressivity:
+    """Label the problems of a folder, as for a training, and compare the architectures on their states.
+
+    limits   of labelling
+    options  of ``compare_architectures``: rounds, states, seed, architectures, on_progress
+
+    >>> found = expressivity("gripper", states=50)  # gripper/domain.pddl, …
+    >>> [finding.architecture for finding in found.advice][0], found.problems
+    ('R-GNN', 3)
+    """
+    files = read_folder(Path(directory))
+    problems = [*files.training, *files.validation]
+    return compare_architectures(label(files.domain, problems, limits=limits, cache=default_cache()), **options)
+
+
 def compare_architectures(
     labelled: Sequence[Labelled],
     *,
@@ -127,15 +153,15 @@ def compare_architectures(
     costs: dict[str, float] = {}
     left_out: dict[str, str] = {}
     for architecture in architectures:
-        label = architecture.label
+        name = architecture.label
         if on_progress is not None:
-            on_progress(label)
+            on_progress(name)
         try:
-            encoded, costs[label] = architecture.encode(sample.structures)
+            encoded, costs[name] = architecture.encode(sample.structures)
         except TrifoldError as error:  # the domain's arities are refused, or there are too many messages
-            left_out[label] = error.message
+            left_out[name] = error.message
             continue
-        histories[label] = architecture.colour(encoded).history
+        histories[name] = architecture.colour(encoded).history
     return Expressivity(
         domain=items[0].space.domain if items[0].space else "",
         problems=len(items),
@@ -143,7 +169,7 @@ def compare_architectures(
         available=sum(len(item.space) for item in items if item.space),
         dead_ends=int(sample.dead_ends.sum()),
         rounds=rounds,
-        findings=tuple(_finding(label, costs[label], histories, rounds, sample) for label in histories),
+        findings=tuple(_finding(name, costs[name], histories, rounds, sample) for name in histories),
         left_out=left_out,
     )
 
@@ -207,8 +233,8 @@ def _witness(
     depth: int, first: int, second: int, histories: dict[str, Tensor], rounds: int, sample: _Sample
 ) -> Witness:
     separated = {}
-    for label, history in histories.items():
+    for name, history in histories.items():
         apart = torch.nonzero(history[: rounds + 1, first] != history[: rounds + 1, second])
         if len(apart):
-            separated[label] = int(apart[0])
+            separated[name] = int(apart[0])
     return Witness(depth, sample.describe(first), sample.describe(second), separated)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -25,6 +26,9 @@ from trifold.commands.solve import solve
 from trifold.commands.table import table
 from trifold.commands.train import TrainCommand, train
 from trifold.plugins import load_plugins
+
+if TYPE_CHECKING:
+    from trifold.training import Watcher
 
 
 class Verbs(TyperGroup):
@@ -70,6 +74,13 @@ def _options(
     ] = False,
 ) -> None:
     pass
+
+
+def show_training() -> AbstractContextManager[Watcher]:
+    """What `trifold train` shows of a training, for programs that train."""
+    from trifold.commands.training_display import display  # which loads torch
+
+    return display()
 
 
 def main() -> None:

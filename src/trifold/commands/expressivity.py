@@ -138,7 +138,8 @@ def _report(result: Expressivity, directory: Path, witnesses: Witnesses) -> Iter
         elif finding.witness is not None:
             hidden += 1
     if hidden:
-        yield f"{counted(hidden, 'architecture')} with conflicts that more layers resolve: --witnesses all shows them.\n"
+        more = counted(hidden, "architecture")
+        yield f"{more} with conflicts that more layers resolve: --witnesses all shows them.\n"
 
 
 def verdict(result: Expressivity, directory: Path) -> str:

@@ -85,7 +85,7 @@ def _describe(name: str, file: Path, *, whole: bool) -> dict[str, Any]:
         "policy": best_policy(file),
         "dim": model.config.dim,
         "layers": model.config.layers,
-        "parameters": sum(weight.numel() for weight in model.network.parameters()),
+        "parameters": model.parameters,
         "bytes": file.stat().st_size,
     }
     if whole:

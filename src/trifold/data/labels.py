@@ -1,4 +1,9 @@
-"""Labels: the state spaces of many problems, expanded in parallel in child processes and cached on disk."""
+"""Labels: the state spaces of many problems, expanded in parallel in child processes and cached on disk.
+
+>>> (labelled,) = label("gripper/domain.pddl", ["problem.pddl"])
+>>> labelled.outcome.value, labelled.states, labelled.max_distance
+('labelled', 28, 6)
+"""
 
 from __future__ import annotations
 

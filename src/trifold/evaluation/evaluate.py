@@ -8,26 +8,30 @@ from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trifold.errors import TrifoldError
 from trifold.evaluation.attempt import Attempt, attempt_each, describe
 from trifold.evaluation.job import SolveJob
 from trifold.evaluation.recording import run_recorded
 from trifold.evaluation.records import SCHEMA, Record, command_line, file_sha256, last_of_each, read_records, settles
-from trifold.files import MOST_DATA_BYTES, make_folder
+from trifold.files import MOST_DATA_BYTES, make_folder, temporary_folder
 from trifold.limits import MAX_STEPS
 from trifold.outcomes import Outcome
+from trifold.pddl import find_problems
 from trifold.planning import write_plan
 from trifold.processes import Limits, available_cores
 from trifold.shipped import best_policy, find_model
 
+if TYPE_CHECKING:
+    from trifold.model import Model
+
 
 def evaluate(
-    model: Path | str,
-    problems: Sequence[Path | str],
+    model: Model | Path | str,
+    problems: Path | str | Sequence[Path | str],
     *,
-    records: Path | str,
+    records: Path | str | None = None,
     domain: Path | str | None = None,
     plans: Path | str | None = None,
     policy: str | None = None,
@@ -47,40 +51,56 @@ def evaluate(
     end. With `plans`, the plan for p1.pddl is written to p1.plan in that folder. Evaluations into one file take turns:
     `on_wait` is called before this one waits for another.
 
-    `model` is a file or the name of a shipped model, and `domain` None the domain that the model carries. `policy` is
-    one of `trifold.planning.POLICIES`, or "module:function" of one's own: child processes import it. If it is not
+    `model` is a model, a file or the name of a shipped model, `problems` a folder, a file or several files, and
+    `domain` None the domain that the model carries. Without `records`, nothing is kept but what is returned. `policy`
+    is one of `trifold.planning.POLICIES`, or "module:function" of one's own: child processes import it. If it is not
     given, it is the best that the model has, "actions" or "values". `timeout` and `memory_gib` bound each attempt,
-    parsing included; `workers` child processes, one per core if it is None, run
-    attempts and share the cores.
+    parsing included; `workers` child processes, one per core if None, run attempts and share the cores.
+
+    >>> [(record["problem"], record["outcome"]) for record in evaluate("model.safetensors", "problem.pddl")]
+    [('problem.pddl', 'solved')]
     """
-    file, folder = find_model(model), _plan_folder(plans, problems)
-    policy = policy or best_policy(file)
-    template = SolveJob(str(file), "", str(domain) if domain else None, policy, max_steps, device)
-    asked: dict[str, Any] = {
+    problems = find_problems(Path(problems)) if isinstance(problems, Path | str) else problems
+    folder, workers = _plan_folder(plans, problems), workers or available_cores()
+    with temporary_folder() as place:
+        file = _model_file(model, place)
+        policy = policy or best_policy(file)
+        template = SolveJob(str(file), "", str(domain) if domain else None, policy, max_steps, device)
+        return run_recorded(
+            problems,
+            _asked(template, str(model), timeout, memory_gib),
+            lambda pending: _attempt_all(template, pending, folder, workers, Limits(timeout, memory_gib)),
+            kind=Record,
+            read=lambda path: last_of_each(read_records(path)),
+            settles=lambda record, asked: settles(record, asked) and not _lacks_plan(record, folder),
+            records=records or place / "records.jsonl",
+            on_record=on_record,
+            on_wait=on_wait,
+        )
+
+
+def _model_file(model: Model | Path | str, place: Path) -> Path:
+    """The file of a model for child processes to read: one in a folder that is given, if it has none."""
+    if isinstance(model, Path | str):
+        return find_model(model)
+    model.save(place / "model.safetensors")
+    return place / "model.safetensors"
+
+
+def _asked(template: SolveJob, model: str, timeout: float | None, memory_gib: float | None) -> dict[str, Any]:
+    """What records say of every attempt before it begins."""
+    return {
         "schema": SCHEMA,
-        "model_path": str(model),
-        "model_sha256": file_sha256(file, MOST_DATA_BYTES),
-        "domain_sha256": file_sha256(Path(domain)) if domain else None,
-        "policy": policy,
-        "max_steps": max_steps,
+        "model_path": model,
+        "model_sha256": file_sha256(Path(template.model), MOST_DATA_BYTES),
+        "domain_sha256": file_sha256(Path(template.domain)) if template.domain else None,
+        "policy": template.policy,
+        "max_steps": template.max_steps,
         "timeout": timeout,
         "memory_gib": memory_gib,
-        "device": device,
+        "device": template.device,
         "command": command_line(),
     }
-    return run_recorded(
-        problems,
-        asked,
-        lambda pending: _attempt_all(
-            template, pending, folder, workers or available_cores(), Limits(timeout, memory_gib)
-        ),
-        kind=Record,
-        read=lambda path: last_of_each(read_records(path)),
-        settles=lambda record, asked: settles(record, asked) and not _lacks_plan(record, folder),
-        records=records,
-        on_record=on_record,
-        on_wait=on_wait,
-    )
 
 
 def _attempt_all(

@@ -11,9 +11,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from trifold import __version__
 from trifold.evaluation.records import Record, append_record, file_sha256
 from trifold.files import in_turn, make_folder
+from trifold.provenance import VERSION
 
 R = TypeVar("R", bound=Mapping[str, Any])
 
@@ -47,7 +47,7 @@ def run_recorded(
     records, files = Path(records), list(dict.fromkeys(map(Path, problems)))
     asked = asked | {"python_version": platform.python_version()}
     asked |= {f"{package}_version": version(package) for package in ("torch", "pymimir")}
-    asked |= {"trifold_version": __version__}
+    asked |= {"trifold_version": VERSION}
     of_each = {file: asked | {"problem": file.name, "problem_sha256": file_sha256(file)} for file in files}
     make_folder(records.parent)
     with in_turn(records, on_wait):

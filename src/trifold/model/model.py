@@ -33,9 +33,11 @@ from trifold.structures import (
     Structures,
     query_relations,
 )
+from trifold.words import counted
 
 if TYPE_CHECKING:
     from trifold.pddl import ActionTable, Domain, Integers, Problem, State
+    from trifold.planning import Trajectory
 
 
 GOAL = "@goal"
@@ -50,7 +52,7 @@ class UntrainedRelation(UserWarning):
     """A state has atoms of a relation, or actions of a schema, that no training state had."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Model:
     """A value function V for every problem of a domain, or a score for each action, or both: see ``config.heads``.
 
@@ -129,6 +131,35 @@ class Model:
         from trifold.pddl import load_domain
 
         return load_domain(Source(self.domain_text, "the model's domain"))
+
+    def __repr__(self) -> str:
+        heads = {"values": "V", "actions": "scores of actions", "both": "V and scores of actions"}[self.config.heads]
+        size = f"k {self.config.dim}, L {self.config.layers}, {heads}, {counted(self.parameters, 'parameter')}"
+        return f"Model({self.name} for {self.domain.name}, {size})"
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers the weights are."""
+        return sum(weight.numel() for weight in self.network.parameters())
+
+    def solve(self, problem: Problem | Path | str, search: str | None = "turns", **options: Any) -> Trajectory:
+        """Solve a problem, its file or its text, as `trifold solve` does: by the best policy, and then by search.
+
+        search   None is the policy alone, as in `trifold evaluate`
+        options  of ``planning.solve``: policy, max_steps, max_states, timeout, improve, on_step, on_plan
+
+        >>> found = Model.load("model.safetensors").solve("problem.pddl", timeout=60)
+        >>> found.outcome.value, len(found.plan)
+        ('solved', 5)
+        """
+        from trifold.pddl import Problem, load_problem
+        from trifold.planning import Scores, solve
+
+        task = problem if isinstance(problem, Problem) else load_problem(self.domain, problem)
+        self.check_domain(task.domain)
+        look, look_each = (self.look, self.look_each) if self.config.has_actions else (None, None)
+        scores = Scores(self.values, look, look_each, self.batch, self.is_blind(task))
+        return solve(task, scores, search=search, **options)
 
     def to(self, device: torch.device | str, kernels: str = "auto") -> Model:
         """Move the model to a device, and choose who computes it there: see ``nn.choose_backend``."""

@@ -7,9 +7,13 @@ import re
 import sys
 import traceback
 import weakref
-from typing import Any, Protocol
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from trifold.errors import TrifoldError
+
+if TYPE_CHECKING:
+    from trifold.pddl.description import Literal
 
 
 class Releasable(Protocol):
@@ -47,6 +51,19 @@ class Engine:
         self.repository = context.get_state_repository()
         self.generator = context.get_applicable_action_generator()
         self.goal = ProblemGoalStrategy.create(self.problem)
+
+    def create_state(self, atoms: Iterable[Literal]) -> Any:
+        """The state of these atoms; those of static and derived predicates are not asked for."""
+        predicates = {each.get_name(): each for each in self.problem.get_domain().get_fluent_predicates()}
+        objects = {each.get_name(): each for each in self.problem.get_problem_and_domain_objects()}
+        fluent = [
+            self.problem.get_or_create_ground_atom(
+                predicates[atom.predicate], [objects[name] for name in atom.arguments]
+            )
+            for atom in atoms
+            if atom.predicate in predicates
+        ]
+        return self.repository.get_or_create_state(fluent, [])[0]
 
 
 def create_context(domain: str, problem: str) -> Any:

@@ -9,15 +9,17 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trifold.expressions import Source, open_source
+from trifold.errors import TrifoldError
+from trifold.expressions import Source, open_source, parse
 from trifold.pddl.actions import ActionTable, GroundName, parse_action
 from trifold.pddl.atom_index import AtomIndex
 from trifold.pddl.atoms import Integers
-from trifold.pddl.description import DomainDescription, describe_domain
+from trifold.pddl.description import DomainDescription, check_atom, describe_domain
 from trifold.pddl.engine import Engine, create_context, release_at_exit
 from trifold.pddl.executor import Executor
 from trifold.pddl.problem_description import ProblemDescription, describe_problem
 from trifold.pddl.rewriting import write_domain, write_problem
+from trifold.words import counted
 
 if TYPE_CHECKING:
     from trifold.structures import Signature, Structures
@@ -132,6 +134,28 @@ class Problem:
         _, indices = self.atom_index.gather([state.handle])
         return sorted(map(str, chain(self.atom_index.static, (self.atom_index.literals[index] for index in indices))))
 
+    def state(self, atoms: Iterable[str]) -> State:
+        """The state in which these atoms hold, given as ``atoms`` gives them, such as ``(on a b)``, and no others.
+
+        Static atoms may be left out, for they hold in every state, and derived ones, which follow from the others. What
+        is no atom of the problem is refused, and so are atoms of these two kinds that do not hold.
+
+        >>> problem = load_problem(load_domain("gripper/domain.pddl"), "problem.pddl")
+        >>> state = problem.state(["(at-robby roomb)", "(at ball1 roomb)", "(at ball2 roomb)", "(free left)"])
+        >>> problem.is_goal(state), problem.state(problem.atoms(state)) is state
+        (True, True)
+        """
+        source = Source("(define " + " ".join(atoms) + ")", "the atoms of a state")
+        domain, objects = self.domain.description, self.description.objects
+        given = {check_atom(entry, domain, objects, source) for entry in parse(*source).items[1:]}
+        state = self.state_of(self.engine.create_state(sorted(given)))
+        if false := sorted(set(map(str, given)) - set(self.atoms(state))):
+            raise TrifoldError(
+                f"{false[0]} does not hold where the other atoms do: no action changes it, or rules derive it",
+                remedy="leave it out",
+            )
+        return state
+
     def release(self) -> None:
         """Let go of pymimir; the problem and its states cannot be used after that."""
         for state in list(self._states.values()):
@@ -157,7 +181,7 @@ class Problem:
         return text
 
     def __repr__(self) -> str:
-        return f"Problem({self.name}, {len(self.objects)} objects)"
+        return f"Problem({self.name} of {self.domain.name}, {counted(len(self.objects), 'object')})"
 
 
 def load_domain(text_or_path: str | Path | Source) -> Domain:

@@ -1,10 +1,12 @@
 """Training: recipes, balanced batches, one visible loop, and run folders that can be resumed."""
 
+from trifold.training.loop import Progress
 from trifold.training.recipe import (
     RECIPE_KEYS,
     SECTIONS,
     Recipe,
     Selection,
+    Value,
     find_key,
     read_recipe,
     recorded_recipe,
@@ -21,12 +23,14 @@ __all__ = [
     "RECIPE_KEYS",
     "SECTIONS",
     "BalancedSampler",
+    "Progress",
     "Recipe",
     "RunFolder",
     "Selection",
     "Settings",
     "TrainingResult",
     "TrainingStep",
+    "Value",
     "Watcher",
     "build_optimizer",
     "find_key",

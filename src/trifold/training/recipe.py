@@ -89,18 +89,17 @@ class Recipe:
     settings: Settings
     selection: Selection | None
 
-    def to_json(self) -> dict[str, Any]:
+    def sections(self) -> Layer:
         """Its sections, whole: nothing is left to the base or to defaults."""
         settings = asdict(self.settings)
         data = asdict(self.limits) | {name: settings.pop(name) for name in OF_DATA}
-        return {
-            "name": self.name,
-            "summary": self.summary,
-            "model": self.model.to_json(),
-            "data": data,
-            "training": settings,
-            "selection": self.selection and asdict(self.selection),
-        }
+        selection = asdict(self.selection) if self.selection else {}
+        return {"model": asdict(self.model), "data": data, "training": settings, "selection": selection}
+
+    def to_json(self) -> dict[str, Any]:
+        """Its name, summary and sections as JSON."""
+        about = {"name": self.name, "summary": self.summary, **self.sections()}
+        return about | {"model": self.model.to_json(), "selection": about["selection"] or None}
 
 
 def default_recipe(device: str) -> str:
@@ -112,8 +111,8 @@ def default_recipe(device: str) -> str:
     return "fast" if device.startswith("cuda") else "laptop"
 
 
-def read_recipe(source: Path | str, changes: Mapping[str, Value] | None = None) -> Recipe:
-    """Read a recipe by its name or its file, and change some of its values.
+def read_recipe(source: Recipe | Path | str, changes: Mapping[str, Value] | None = None) -> Recipe:
+    """Read a recipe by its name or its file, or take one as it is, and change some of its values.
 
     >>> recipe = read_recipe("small", {"steps": 2, "model.t": math.inf})
     >>> recipe.settings.steps, recipe.settings.batch, recipe.model.label
@@ -121,17 +120,20 @@ def read_recipe(source: Path | str, changes: Mapping[str, Value] | None = None) 
     >>> read_recipe("fast", {"encoder": "compositions"}).model.dim
     32
     """
-    path = _find(source)
-    layers, summary = _read_layers(path)
-    with _about(path):
-        recipe = _build(str(source), summary, layers)
+    if isinstance(source, Recipe):
+        recipe, layers = source, [source.sections()]
+    else:
+        path = _find(source)
+        layers, summary = _read_layers(path)
+        with _about(path):
+            recipe = _build(str(source), summary, layers)
     if not changes:
         return recipe
     change: Layer = {}
     for key, value in changes.items():
         section, name = find_key(key)
         change.setdefault(section, {})[name] = _check(name, value, RECIPE_KEYS[name])
-    return _build(str(source), summary, [*layers, change])
+    return _build(recipe.name, recipe.summary, [*layers, change])
 
 
 def recorded_recipe(content: Mapping[str, Any]) -> Recipe:

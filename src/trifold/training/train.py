@@ -21,7 +21,7 @@ from trifold.training.coverage import Coverage, follow
 from trifold.training.larger import attempt_larger
 from trifold.training.plot import plot_curves
 from trifold.training.prepare import Prepared, prepare
-from trifold.training.recipe import Value, default_recipe, read_recipe, recorded_recipe
+from trifold.training.recipe import Recipe, Value, default_recipe, read_recipe, recorded_recipe
 from trifold.training.run import RunFolder
 from trifold.training.settings import Settings
 from trifold.training.together import Ending, at_once, train_seeds
@@ -58,7 +58,7 @@ class TrainingResult:
 def train(
     directory: Path | str,
     run: Path | str,
-    recipe: Path | str | None = None,
+    recipe: Recipe | Path | str | None = None,
     *,
     device: str = "auto",
     workers: int | None = None,
@@ -71,8 +71,8 @@ def train(
 
     directory   has domain.pddl and problems in train/ and validation/, in train/, or beside it
     run         the folder to make for the run
-    recipe      the name of a shipped one, such as "paper", "fast", "small" or that of a shipped model, or a TOML file;
-                None is "fast" on a GPU, and else "laptop", which ends in about twenty minutes
+    recipe      the name of a shipped one, such as "paper", "fast", "small" or that of a shipped model, a TOML file, or a
+                ``Recipe``; None is "fast" on a GPU, and else "laptop", which ends in about twenty minutes
     try_larger  whether the model is tried in the end on problems that could not be labelled
     changes     values that differ from the recipe's, such as steps=500 or t=2
 

@@ -1,0 +1,77 @@
+"""Training for programs: with the display of the command line, or with a function that is told how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from trifold.training import Progress, Recipe, TrainingResult, Value, Watcher
+from trifold.training import resume as resume_run
+from trifold.training import train as train_run
+
+Listener = Callable[[Progress], object]
+
+
+def train(
+    directory: Path | str,
+    run: Path | str,
+    recipe: Recipe | Path | str = "paper",
+    *,
+    progress: bool | Listener = False,
+    device: str = "auto",
+    workers: int | None = None,
+    **changes: Value,
+) -> TrainingResult:
+    """Learn a general policy from the problems of a folder: ``training.train``, with its progress.
+
+    progress   True shows on standard error what `trifold train` does; a function is called with each ``Progress``
+    changes    values that differ from the recipe's, such as steps=500 or t=2; ``training.SECTIONS`` has all keys
+
+    >>> steps = []
+    >>> result = train("gripper", "runs/watched", "small", steps=2, progress=lambda told: steps.append(told.step))
+    >>> result.steps, steps[-1], result.load()  # of gripper/domain.pddl and its problems
+    (2, 2, Model(R-GNN[1] for gripper-strips, k 32, L 12, V, 137,697 parameters))
+    """
+    with _watcher(progress) as watcher:
+        asked: dict[str, Any] = {"device": device, "workers": workers, "watcher": watcher, **changes}
+        return train_run(directory, run, recipe, **asked)
+
+
+def resume(
+    run: Path | str,
+    *,
+    progress: bool | Listener = False,
+    steps: int | None = None,
+    minutes: float | None = None,
+    device: str | None = None,
+    workers: int | None = None,
+) -> TrainingResult:
+    """Go on with a run from its last save, to the end that was asked for or to another one: ``training.resume``.
+
+    >>> run = train("gripper", "runs/resumed", "small", steps=2).run  # of gripper/domain.pddl and its problems
+    >>> resume(run, steps=3).steps
+    3
+    """
+    with _watcher(progress) as watcher:
+        return resume_run(run, steps=steps, minutes=minutes, device=device, workers=workers, watcher=watcher)
+
+
+class _Told(Watcher):
+    def __init__(self, listener: Listener) -> None:
+        self.listener = listener
+
+    def progress(self, progress: Progress) -> None:
+        self.listener(progress)
+
+
+@contextmanager
+def _watcher(progress: bool | Listener) -> Iterator[Watcher | None]:
+    if progress is True:
+        from trifold.commands import show_training
+
+        with show_training() as shown:
+            yield shown
+    else:
+        yield _Told(progress) if progress else None
