@@ -53,7 +53,12 @@ def test_policies_give_up_after_as_many_steps_in_every_verb() -> None:
         for option in command.params
         if "--max-steps" in option.opts
     }
-    assert defaults == {"solve": 1000, "evaluate": 1000, "select": None}  # a run's recipe may say otherwise
+    assert defaults == {
+        "solve": 1000,
+        "explain": 1000,
+        "evaluate": 1000,
+        "select": None,
+    }  # a run's recipe may say otherwise
     assert "or 1000" in next(o.help for o in GROUP.commands["select"].params if "--max-steps" in o.opts)
 
 

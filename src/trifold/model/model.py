@@ -20,18 +20,14 @@ from trifold.model.captured import CapturedLook, capture_look
 from trifold.model.config import ModelConfig
 from trifold.model.header import ModelHeader
 from trifold.model.network import HeadedNetwork
+from trifold.model.relations import tell_difference, trained_relations
 from trifold.nn import REFERENCE, Backend, Scored, choose_backend
 from trifold.sealed import Damaged
 from trifold.structures import (
-    APPLICABLE,
     MARK,
-    OPTIMAL,
-    READOUT,
     DisjointUnion,
-    Relation,
     Signature,
     Structures,
-    query_relations,
 )
 from trifold.words import counted
 
@@ -157,9 +153,7 @@ class Model:
 
         task = problem if isinstance(problem, Problem) else load_problem(self.domain, problem)
         self.check_domain(task.domain)
-        look, look_each = (self.look, self.look_each) if self.config.has_actions else (None, None)
-        scores = Scores(self.values, look, look_each, self.batch, self.is_blind(task))
-        return solve(task, scores, search=search, **options)
+        return solve(task, Scores.of(self, task), search=search, **options)
 
     def to(self, device: torch.device | str, kernels: str = "auto") -> Model:
         """Move the model to a device, and choose who computes it there: see ``nn.choose_backend``."""
@@ -298,7 +292,9 @@ class Model:
     def _check_structures(self, structures: Structures) -> None:
         """Raise if structures are of another domain, and warn of atoms that the model cannot see."""
         if structures.signature != self.signature:
-            raise TrifoldError(_difference(self.signature, structures.signature), remedy="use the model's own domain")
+            raise TrifoldError(
+                tell_difference(self.signature, structures.signature), remedy="use the model's own domain"
+            )
         self._warn_untrained(structures)
 
     def _backend_for(self, union: DisjointUnion) -> Backend:
@@ -314,7 +310,7 @@ class Model:
         """Raise, naming the relations that differ, if the model is of another domain."""
         remedy = "give a model of this domain, or leave --domain out: the model carries its own"
         if domain.signature != self.signature:
-            raise TrifoldError(_difference(self.signature, domain.signature), remedy=remedy)
+            raise TrifoldError(tell_difference(self.signature, domain.signature), remedy=remedy)
         if self.config.has_actions and domain.schemas != self.schemas:
             other = sorted(set(domain.schemas) ^ set(self.schemas))[0][0]
             raise TrifoldError(f"the model does not fit the domain: its action {other} is another", remedy=remedy)
@@ -374,37 +370,5 @@ class Model:
                 warnings.warn(_untrained_message(name), UntrainedRelation, stacklevel=4)
 
 
-def trained_relations(
-    config: ModelConfig,
-    signature: Signature,
-    training_atoms: dict[str, int],
-    schemas: Sequence[tuple[str, int]] = (),
-) -> list[Relation]:
-    """The encoded relations that get parameters: those with atoms in the training data, the readout aside.
-
-    Of the two queries of an action schema, the one of all applicable actions stands for both.
-    """
-    queries = query_relations(schemas) if config.has_actions else ()
-    met = {name.replace(OPTIMAL, APPLICABLE) for name, count in training_atoms.items() if count}
-    encoded = Queried(config.build_encoder()).signature(Signature((*signature, *queries)))
-    if READOUT not in encoded:
-        raise TrifoldError(
-            f"the encoder {config.encoder} makes no {READOUT}, so nothing can be read out",
-            remedy="let it make this relation of the elements that are read out: see docs/architecture.md",
-        )
-    return [relation for relation in encoded if relation.name != READOUT and relation.name in met]
-
-
 def _untrained_message(name: str) -> str:
     return f"no training state had an atom of {name}: the model ignores such atoms"
-
-
-def _difference(ours: Signature, theirs: Signature) -> str:
-    parts = []
-    for owner, only in (("model", set(ours) - set(theirs)), ("domain", set(theirs) - set(ours))):
-        names = {name for name, _ in only}
-        # p@goal differs with p: saying so of p is enough.
-        told = [f"{name}/{arity}" for name, arity in sorted(only) if "@" not in name or name.split("@")[0] not in names]
-        if told:
-            parts.append(f"only the {owner} has {', '.join(told)}")
-    return "the model does not fit the domain: " + "; ".join(parts or ["their relations are in another order"])

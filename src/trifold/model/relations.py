@@ -1,0 +1,43 @@
+"""The relations that a model knows: those of its training, and how a domain's differ from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trifold.encoders import Queried
+from trifold.errors import TrifoldError
+from trifold.model.config import ModelConfig
+from trifold.structures import APPLICABLE, OPTIMAL, READOUT, Relation, Signature, query_relations
+
+
+def trained_relations(
+    config: ModelConfig,
+    signature: Signature,
+    training_atoms: dict[str, int],
+    schemas: Sequence[tuple[str, int]] = (),
+) -> list[Relation]:
+    """The encoded relations that get parameters: those with atoms in the training data, the readout aside.
+
+    Of the two queries of an action schema, the one of all applicable actions stands for both.
+    """
+    queries = query_relations(schemas) if config.has_actions else ()
+    met = {name.replace(OPTIMAL, APPLICABLE) for name, count in training_atoms.items() if count}
+    encoded = Queried(config.build_encoder()).signature(Signature((*signature, *queries)))
+    if READOUT not in encoded:
+        raise TrifoldError(
+            f"the encoder {config.encoder} makes no {READOUT}, so nothing can be read out",
+            remedy="let it make this relation of the elements that are read out: see docs/architecture.md",
+        )
+    return [relation for relation in encoded if relation.name != READOUT and relation.name in met]
+
+
+def tell_difference(ours: Signature, theirs: Signature) -> str:
+    """Say which relations of a model a domain lacks, and which it has beyond them."""
+    parts = []
+    for owner, only in (("model", set(ours) - set(theirs)), ("domain", set(theirs) - set(ours))):
+        names = {name for name, _ in only}
+        # p@goal differs with p: saying so of p is enough.
+        told = [f"{name}/{arity}" for name, arity in sorted(only) if "@" not in name or name.split("@")[0] not in names]
+        if told:
+            parts.append(f"only the {owner} has {', '.join(told)}")
+    return "the model does not fit the domain: " + "; ".join(parts or ["their relations are in another order"])
