@@ -71,7 +71,7 @@ def train(
 
     directory   has domain.pddl and problems in train/ and validation/, in train/, or beside it
     run         the folder to make for the run
-    recipe      the name of a shipped one, such as "paper", "fast", "small" or that of a shipped model, a TOML file, or a
+    recipe      the name of a shipped one, such as "paper", "fast", "small" or that of a shipped model, a TOML file or a
                 ``Recipe``; None is "fast" on a GPU, and else "laptop", which ends in about twenty minutes
     try_larger  whether the model is tried in the end on problems that could not be labelled
     changes     values that differ from the recipe's, such as steps=500 or t=2
