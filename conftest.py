@@ -33,6 +33,7 @@ SLOW = [
     "tests/evaluation/test_evaluate.py",
     "tests/evaluation/test_first_plan.py",
     "tests/evaluation/test_references.py",
+    "tests/explanation/test_following.py",
     "tests/fuzz",
     "tests/logic/test_compiled_navig_xy.py",
     "tests/model/test_heads.py",

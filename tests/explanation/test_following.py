@@ -77,7 +77,7 @@ def test_equal_values_are_a_tie_that_the_text_decides(problem: Problem) -> None:
     found = explain(Scores(lambda states: [1.0] * len(states)), problem, max_steps=3)
     assert found.outcome is Outcome.STEP_LIMIT and found.ties and found.plateau == 3
     assert "the limit of 3 steps was reached" in str(found)
-    assert [one.kind for one in advise(found)][-2:] == ["limit", "search"]
+    assert advise(found)[-1].kind == "search" and "limit" not in [one.kind for one in advise(found)]
 
 
 def test_a_way_into_a_dead_end_is_told_and_so_is_where_it_is_stuck() -> None:

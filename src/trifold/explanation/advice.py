@@ -110,7 +110,7 @@ def _remedies(explanation: Explanation) -> Iterator[Advice]:
             return
         case Outcome.SOLVED:
             return
-        case Outcome.STEP_LIMIT if explanation.plateau < LOST:
+        case Outcome.STEP_LIMIT if explanation.plateau <= min(LOST, explanation.max_steps / 4):
             evidence = f"V was still falling when the {explanation.max_steps} steps were over"
             yield Advice("limit", evidence, f"trifold explain {files} --max-steps {4 * max(explanation.max_steps, 1)}")
         case Outcome.TIMEOUT:

@@ -38,8 +38,10 @@ def label_steps(
     problem: Problem, steps: tuple[ExplainedStep, ...], actions: Sequence[str], max_states: int, seconds: float
 ) -> tuple[tuple[ExplainedStep, ...], Labels]:
     """The steps with V* of all states that they speak of, or as they are and why not."""
-    if not max_states or not seconds:
-        return steps, Labels(Outcome.STATE_LIMIT if not max_states else Outcome.TIMEOUT, "nobody asked for it")
+    if not max_states:
+        return steps, Labels(Outcome.STATE_LIMIT, "nobody asked for it")
+    if not seconds:
+        return steps, Labels(Outcome.TIMEOUT, "no time was left for it")
     job = {
         "domain": problem.domain.source,
         "problem": (problem.text, problem.name),

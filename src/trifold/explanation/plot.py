@@ -27,7 +27,7 @@ def plot_explanation(explanation: Explanation, kind: str = "png") -> bytes:
     from matplotlib.figure import Figure  # slow to import, and a figure without pyplot needs no display
     from matplotlib.ticker import MaxNLocator
 
-    figure = Figure(figsize=(7, 3.6), layout="constrained")
+    figure = Figure(figsize=(7, 3.8), layout="constrained")
     axes = figure.subplots()
     _draw_lines(axes, explanation)
     _draw_actions(axes, explanation)
@@ -38,13 +38,14 @@ def plot_explanation(explanation: Explanation, kind: str = "png") -> bytes:
         _name_departure(axes, explanation.departures[0], last)
     name = f"{explanation.domain}, {explanation.problem}: {explanation.model} by {explanation.policy}"
     axes.set_title(f"{name}, {explanation.outcome.value}", fontsize=10)
-    axes.margins(y=0.12)
     axes.set(xlabel="steps taken", ylabel="distance to the goal")
-    axes.set_ylim(min(0.0, axes.get_ylim()[0]), None)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    low, high = axes.get_ylim()
+    axes.set_ylim(min(0.0, low), high + 0.08 * (high - low))  # room for a name
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(integer=True))
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25, linewidth=0.6)
-    axes.legend(frameon=False, fontsize=8.5)
+    figure.legend(loc="outside lower center", ncols=5, frameon=False, fontsize=8.5)
     picture = io.BytesIO()
     figure.savefig(picture, format=kind, dpi=200)
     return picture.getvalue()
@@ -63,7 +64,8 @@ def _draw_lines(axes: Any, explanation: Explanation) -> None:
             axes.plot([number if math.isfinite(number) else math.nan for number in drawn], label=label, **style)
         if largest is not None and any(largest < number < math.inf for number in drawn):
             axes.axhline(largest, color=GREY, linewidth=0.8, linestyle=":")
-            axes.annotate("largest V* in training", (0, largest), (2, 3), textcoords="offset points", fontsize=7.5)
+            place = {"ha": "right", "va": "bottom", "transform": axes.get_yaxis_transform()}
+            axes.text(1, largest, "largest V* in training", fontsize=7.5, color=GREY, **place)
             largest = None
 
 
@@ -85,13 +87,15 @@ def _draw_actions(axes: Any, explanation: Explanation) -> None:
 def _name_departure(axes: Any, step: ExplainedStep, last: int) -> None:
     assert step.chosen is not None
     is_late = step.number > last / 2
+    axes.axvline(step.number, color=RED, linewidth=0.8, linestyle=":", zorder=1)
     axes.annotate(
         f"step {step.number + 1}: {step.chosen.action}",
-        (step.number, step.distance),
-        (-14, -26) if is_late else (14, 26),
+        (step.number, 1),
+        (-4 if is_late else 4, -2),
+        xycoords=axes.get_xaxis_transform(),
         textcoords="offset points",
         ha="right" if is_late else "left",
+        va="top",
         color=RED,
         fontsize=8.5,
-        arrowprops={"arrowstyle": "-", "color": RED, "linewidth": 0.8},
     )
