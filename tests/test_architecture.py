@@ -51,7 +51,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Above training and evaluation: what was trained is evaluated, and the best is kept.
     "selection": {"domains", "errors", "evaluation", "limits", "model", "pddl", "provenance", "shipped", "training"},
     "analysis": {"data", "encoders", "errors", "memory", "pddl", "structures", "wl"},
-    "explanation": {"analysis", "errors", "model", "outcomes", "pddl", "planning"} | {"processes", "shipped", "wl"},
+    "explanation": {"analysis", "errors", "limits", "model", "outcomes", "pddl", "planning"}
+    | {"processes", "shipped", "wl"},
     "bench": {"data", "domains", "encoders", "errors", "evaluation", "files", "model", "nn", "outcomes"}
     | {"pddl", "processes", "provenance", "structures", "training"},
     "up": {"errors", "limits", "memory", "model", "outcomes", "pddl", "planning", "shipped"},

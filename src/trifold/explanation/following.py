@@ -13,6 +13,7 @@ from typing import Any
 from trifold.errors import TrifoldError
 from trifold.explanation.evidence import colour_states, find_hump, find_unseen, label_steps, read_training
 from trifold.explanation.explanation import Choice, ExplainedStep, Explanation
+from trifold.limits import MAX_STEPS
 from trifold.model import Model
 from trifold.pddl import Problem, State, load_problem
 from trifold.planning import TIE, Memory, OnStep, Scores, Trajectory, solve
@@ -27,7 +28,7 @@ def explain(
     problem: Problem | str | Path,
     *,
     policy: str | None = None,
-    max_steps: int = 1000,
+    max_steps: int = MAX_STEPS,
     timeout: float | None = None,
     max_states: int = LABEL_STATES,
     label_seconds: float = LABEL_SECONDS,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from trifold.data import Labelled
 from trifold.evaluation import Attempt, SolveJob, attempt_each, threads_each
+from trifold.limits import MAX_STEPS
 from trifold.planning import Outcome
 from trifold.processes import Limits, available_cores
 from trifold.shipped import best_policy
@@ -75,7 +76,7 @@ def attempt_larger(
             path,
             str(domain),
             policy,
-            max_steps=1000 if optimum is None else PATIENCE * optimum + GRACE,
+            max_steps=MAX_STEPS if optimum is None else PATIENCE * optimum + GRACE,
             device=device,
             threads=threads,
         )
