@@ -52,7 +52,8 @@ def explain(
     began = time.monotonic()
 
     def left(most: float) -> float:
-        return most if timeout is None else max(min(most, timeout - (time.monotonic() - began)), 0.0)
+        """Half of the time that is left, so that what comes after has some, too: a child takes a while to start."""
+        return most if timeout is None else max(min(most, (timeout - (time.monotonic() - began)) / 2), 0.0)
 
     file = None if isinstance(model, Model | Scores) else str(model)
     model, problem = _load(model, problem)
