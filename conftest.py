@@ -25,6 +25,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 SLOW = [
     "tests/bench",
+    "tests/benchmarks/test_search_speed.py",
     "tests/commands",
     "tests/data/test_split.py",
     "tests/domains",

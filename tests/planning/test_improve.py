@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -48,15 +50,18 @@ def test_loops_and_detours_are_cut_while_there_is_budget() -> None:
     assert improve(task, plan, Budget(seconds=0.0)) == tuple(plan)
 
 
+@pytest.mark.parametrize("is_packed", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_plans_of_gripper_become_optimal(seed: int) -> None:
+def test_plans_of_gripper_become_optimal(seed: int, is_packed: bool) -> None:
+    """By packed states, or one by one, as of a task that is not of PDDL."""
     text = DOMAINS["gripper"].problem(random.Random(seed), 3)
     problem = load_problem(load_domain(domain_text("gripper")), text)
     rng, state, plan = Random(seed), problem.initial_state, list[str]()
     while not problem.is_goal(state):
         action, state = rng.choice(problem.successors(state))
         plan.append(action)
-    found = improve(problem, plan, Budget())
+    bare: Any = SimpleNamespace(**{name: getattr(problem, name) for name in ("initial_state", "is_goal", "successors")})
+    found = improve(problem if is_packed else bare, plan, Budget())
     assert replay(problem, found)
     assert len(found) == int(expand(domain_text("gripper"), text, 10_000).distances[0])
 

@@ -32,7 +32,7 @@ Search = Annotated[
     ),
 ]
 KnownStates = Annotated[
-    int, typer.Option("--max-states", min=1, help="States that a search may know: a million take about a GiB.")
+    int, typer.Option("--max-states", min=1, help="States that a search may know: a million take up to a GiB.")
 ]
 Improve = Annotated[
     float | None,

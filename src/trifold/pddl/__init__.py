@@ -7,6 +7,8 @@ from trifold.pddl.executor import Executor
 from trifold.pddl.expansion import StateLimitError, UnsolvableError, expand, expand_with_pymimir
 from trifold.pddl.folder import DOMAIN, find_domain, find_problems, problem_files
 from trifold.pddl.grounding import GroundingError
+from trifold.pddl.neighbourhood import Neighbourhood
+from trifold.pddl.packed_counts import PackedCounts
 from trifold.pddl.problem import Domain, Problem, State, load_domain, load_problem, read_problem
 from trifold.pddl.problem_description import ProblemDescription
 from trifold.pddl.relaxation import Relaxation
@@ -26,6 +28,8 @@ __all__ = [
     "GroundingError",
     "Integers",
     "Literal",
+    "Neighbourhood",
+    "PackedCounts",
     "Problem",
     "ProblemDescription",
     "Relaxation",

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Generic, Protocol
 
+from trifold.pddl import GroundingError, Neighbourhood, Problem
 from trifold.planning.policy import Budget, State, Task
 
-GROWTH = 1.3
+GROWTH = 1.5
 """A way through the known states is looked for whenever they are this many times more than the last time."""
 
-Ways = Mapping[State, Sequence[tuple[str, State]]]
-"""The actions of each known state, and the states that they lead to."""
+
+class Rings(Protocol):
+    """States around a plan, expanded ring by ring; `trifold.pddl.Neighbourhood` is one."""
+
+    count: int
+    """How many states are expanded."""
+
+    def begin(self, plan: Sequence[str], /) -> None:
+        """Begin with the states of a plan."""
+
+    def grow(self) -> bool:
+        """Expand the next states; whether there were any."""
+        ...
+
+    def shortest(self) -> tuple[str, ...] | None:
+        """The actions of a shortest way to a goal through expanded states; None if there is none."""
+        ...
 
 
 def improve(
@@ -25,57 +43,82 @@ def improve(
     The states of the plan are expanded, then those around them, ring by ring: plan neighbourhood graph search (Nakhost
     and Müller, ICAPS 2010). A shorter way through all that is known becomes the plan, around which it begins again; so
     loops are cut, and detours as far as the rings reach. With budget enough for all states that can be reached, the
-    plan becomes a shortest one.
+    plan becomes a shortest one. Problems that can be grounded are expanded packed, many states at a time.
     """
-    best = tuple(plan)
-    ways: dict[State, Sequence[tuple[str, State]]] = {}
-    queue = deque(_walk(task, best))
-    met, due = set(queue), 2 * len(queue)
-    while queue:
-        has_ended = budget.end(0) is not None or (budget.states is not None and len(ways) >= budget.states)
-        if not has_ended:
-            state = queue.popleft()
-            if state not in ways:
-                ways[state] = task.successors(state)
-            for _, successor in ways[state]:
-                if successor not in met:
-                    met.add(successor)
-                    queue.append(successor)
-        if has_ended or not queue or len(ways) >= due:
-            due = int(GROWTH * len(ways)) + 1
-            shorter = _shortest(task, ways)
+    best, rings = tuple(plan), _rings_of(task)
+    if budget.end(0) is not None:
+        return best
+    rings.begin(best)
+    due, last_look = 2 * len(best), 0.0
+    has_ended = False
+    while not has_ended:
+        has_time = budget.seconds is None or budget.elapsed() + GROWTH * last_look < budget.seconds
+        has_room = budget.states is None or rings.count < budget.states
+        has_ended = not (has_time and has_room and rings.grow())
+        if has_ended or rings.count >= due:
+            due, began = int(GROWTH * rings.count) + 1, budget.elapsed()
+            shorter = rings.shortest()
+            last_look = budget.elapsed() - began
             if shorter is not None and len(shorter) < len(best):
                 best = shorter
                 on_shorter(best)
-                queue = deque(_walk(task, best))
-                met = set(queue)
-        if has_ended:
-            break
+                rings.begin(best)
     return best
 
 
-def _walk(task: Task[State], plan: Sequence[str]) -> list[State]:
-    """The states on the way of a plan, the initial one first."""
-    states = [task.initial_state]
-    for action in plan:
-        states.append(dict(task.successors(states[-1]))[action])
-    return states
+def _rings_of(task: Task[State]) -> Rings:
+    problem: Any = task  # of PDDL, or a toy
+    if isinstance(problem, Problem):
+        with suppress(GroundingError):
+            return Neighbourhood(problem)
+    return AnyRings(task)
 
 
-def _shortest(task: Task[State], ways: Ways[State]) -> tuple[str, ...] | None:
-    """The actions of a shortest way to a goal through known states, by breadth-first search; None if there is none."""
-    before: dict[State, tuple[State, str] | None] = {task.initial_state: None}
-    queue = deque([task.initial_state])
-    while queue:
-        state = queue.popleft()
-        if task.is_goal(state):
-            actions = []
-            while (way := before[state]) is not None:
-                state, action = way
-                actions.append(action)
-            return tuple(reversed(actions))
-        for action, successor in ways.get(state, ()):
-            if successor not in before:
-                before[successor] = state, action
-                queue.append(successor)
-    return None
+class AnyRings(Generic[State]):
+    """Rings around the plans of any task, one state at a time."""
+
+    def __init__(self, task: Task[State]) -> None:
+        self.task, self.count = task, 0
+        self.ways: dict[State, Sequence[tuple[str, State]]] = {}
+        self.queue: deque[State] = deque()
+        self.met: set[State] = set()
+
+    def begin(self, plan: Sequence[str]) -> None:
+        """Begin with the states of a plan, the initial one first."""
+        states = [self.task.initial_state]
+        for action in plan:
+            states.append(dict(self.task.successors(states[-1]))[action])
+        self.queue, self.met = deque(states), set(states)
+
+    def grow(self) -> bool:
+        """Expand the next state."""
+        if not self.queue:
+            return False
+        state = self.queue.popleft()
+        if state not in self.ways:
+            self.ways[state] = self.task.successors(state)
+            self.count += 1
+        for _, successor in self.ways[state]:
+            if successor not in self.met:
+                self.met.add(successor)
+                self.queue.append(successor)
+        return True
+
+    def shortest(self) -> tuple[str, ...] | None:
+        """The actions of a shortest way to a goal through expanded states, by breadth-first search."""
+        task = self.task
+        before: dict[State, tuple[State, str] | None] = {task.initial_state: None}
+        queue = deque([task.initial_state])
+        while queue:
+            state = queue.popleft()
+            if task.is_goal(state):
+                actions = []
+                while (way := before[state]) is not None:
+                    state, action = way
+                    actions.append(action)
+                return tuple(reversed(actions))
+            for action, successor in self.ways.get(state, ()):
+                if successor not in before:
+                    before[successor] = state, action
+                    queue.append(successor)
+        return None

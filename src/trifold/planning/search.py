@@ -12,11 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any, Generic
+from typing import Any, Generic, Protocol
 
 from trifold.outcomes import Outcome
-from trifold.pddl import GroundingError, Problem
-from trifold.planning.goal_counts import goal_counts
+from trifold.pddl import GroundingError, PackedCounts, Problem
+from trifold.planning.counted import Counted
+from trifold.planning.goal_counts import BATCH, goal_counts
 from trifold.planning.policy import Budget, OnStep, Scores, State, Step, Task, Trajectory
 from trifold.planning.relaxed_plans import relaxed_plans
 
@@ -45,8 +46,7 @@ def search_in_turns(task: Task[State], scores: Scores[State], budget: Budget, on
     problem: Any = task  # of PDDL, or a toy
     if not isinstance(problem, Problem):
         return search_greedily(task, scores, budget, on_step)
-    counts: Scores[Any] = goal_counts(problem)
-    searches = [(Greedy(task, counts), COUNTED // counts.batch)]
+    searches: list[tuple[Turn, int]] = [(_counted(problem), COUNTED // BATCH)]
     with suppress(GroundingError):
         relaxed: Scores[Any] = relaxed_plans(problem)
         searches.insert(0, (Greedy(task, relaxed), RELAXED // relaxed.batch))
@@ -55,16 +55,48 @@ def search_in_turns(task: Task[State], scores: Scores[State], budget: Budget, on
     return _search_in_turns(searches, budget, on_step)
 
 
-def _search_in_turns(searches: Sequence[tuple[Greedy[State], int]], budget: Budget, on_step: OnStep) -> Trajectory:
+class Turn(Protocol):
+    """A search that goes on batch by batch, so that it can take turns with others."""
+
+    steps: int
+    last: Step
+
+    @property
+    def size(self) -> int:
+        """How many states are known."""
+        ...
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How it has ended; None: it goes on."""
+        ...
+
+    def expand_batch(self) -> None:
+        """Expand the next states."""
+
+    def trajectory(self, outcome: Outcome, steps: int, /) -> Trajectory:
+        """What a search returns that ends so."""
+        ...
+
+
+def _counted(problem: Problem) -> Turn:
+    """The search by goal counts: packed, or by pymimir's states where the problem is not STRIPS, or too large."""
+    try:
+        return Counted(PackedCounts(problem))
+    except GroundingError:
+        return Greedy(problem, goal_counts(problem))
+
+
+def _search_in_turns(searches: Sequence[tuple[Turn, int]], budget: Budget, on_step: OnStep) -> Trajectory:
     """Let each search expand its number of batches in turn, until one of them ends; a step is told after each turn."""
     while True:
         for search, batches in searches:
             for _ in range(batches):
                 steps = sum(search.steps for search, _ in searches)
-                known = sum(len(search.known.ways) for search, _ in searches)
+                known = sum(search.size for search, _ in searches)
                 outcome = search.outcome or budget.end(steps) or _too_many(known, budget)
                 if outcome is not None:
-                    return replace(search.known.trajectory(outcome, steps), known=known)
+                    return replace(search.trajectory(outcome, steps), known=known)
                 search.expand_batch()
             on_step(replace(search.last, number=sum(search.steps for search, _ in searches)))
 
@@ -83,6 +115,11 @@ class Greedy(Generic[State]):
         self.last = Step(0, None, math.nan)
 
     @property
+    def size(self) -> int:
+        """How many states are known."""
+        return len(self.known.ways)
+
+    @property
     def outcome(self) -> Outcome | None:
         """How the search has ended: a goal was met, or there is none to be met; None: it goes on."""
         if self.known.goal is not None:
@@ -96,6 +133,10 @@ class Greedy(Generic[State]):
             heappush(self.queue, (met.estimate, next(self.order), met.state))
         self.steps += len(batch)
         self.last = Step(self.steps, self.known.action_to(batch[0]), self.known.values.get(batch[0], math.nan))
+
+    def trajectory(self, outcome: Outcome, steps: int) -> Trajectory:
+        """What a search returns that ends so: the way to the goal if there is one."""
+        return self.known.trajectory(outcome, steps)
 
 
 def search_by_beam(task: Task[State], scores: Scores[State], budget: Budget, on_step: OnStep) -> Trajectory:
