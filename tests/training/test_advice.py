@@ -51,6 +51,11 @@ def test_each_piece_of_evidence_has_its_advice(curve: Any, coverage: Any, larger
     assert ("--resume" in " ".join(found)) == (curve is FALLING)
 
 
+def test_what_ran_out_of_time_says_nothing_of_the_policy() -> None:
+    first, *rest = commands(FINE, ALL, Coverage(0, 1, None, {"large.pddl": "timeout"}))
+    assert first == "trifold evaluate run large.pddl --timeout 600 --records records.jsonl" and len(rest) == 1
+
+
 def test_short_curves_do_not_fall() -> None:
     assert not is_falling([]) and not is_falling([1.0]) and is_falling([1.0, 0.5])
 

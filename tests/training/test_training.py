@@ -26,6 +26,7 @@ from trifold.errors import TrifoldError
 from trifold.model import HEADS, Model, checkpoint
 from trifold.nn import REFERENCE
 from trifold.training import TrainingResult, Watcher, loop, prepare, resume, together, train
+from trifold.training.coverage import Coverage
 from trifold.training.loop import Progress
 from trifold.training.loss import Validation, validate
 from trifold.training.run import RunFolder
@@ -137,6 +138,41 @@ def test_the_best_weights_are_a_copy_of_the_best_step(folder: Path, tmp_path: Pa
     run_tiny(folder, tmp_path / "short", steps=least["step"], learning_rate=0.1)
     short, _ = checkpoint.read(tmp_path / "short" / "seed-0" / "last.safetensors", "training")
     assert all(torch.equal(weights[name], short[f"network.{name}"]) for name in weights)
+
+
+@pytest.mark.parametrize("keep_by", ["policy", "loss"])
+def test_the_best_policy_is_kept_where_the_recipe_says_so(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep_by: str
+) -> None:
+    """Most solved, then the shortest plans, then the least loss; within a seed and among seeds, also if resumed."""
+    seen = {seed: iter([(1, 2.0), (2, 1.5), (2, 1.2), (2, 1.2), (1, 1.0)]) for seed in (0, 1)}
+
+    def pretend(model: Model, tracks: Any) -> Coverage:
+        solved, length = next(seen[model.provenance["settings"]["seed"]])
+        return Coverage(solved, 3, length)
+
+    monkeypatch.setattr(loop, "follow", pretend)
+    run_tiny(folder, tmp_path / "run", steps=15, seeds=2, keep_by=keep_by)
+    result = resume(tmp_path / "run", steps=25)
+    lines = {seed: RunFolder(tmp_path / "run").seed(seed).metrics() for seed in (0, 1)}
+    assert [line["solved"] for line in lines[0]] == [1, 2, 2, 2, 1]
+    orders = {
+        "policy": lambda line: (-line["solved"], line["length"], line["validation"]),
+        "loss": lambda line: line["validation"],
+    }
+    for seed, own in lines.items():
+        kept = Model.load(tmp_path / "run" / f"seed-{seed}" / "best.safetensors").provenance["selected"]
+        assert kept["step"] == min(own, key=orders[keep_by])["step"]
+    best = min((line for own in lines.values() for line in own), key=orders[keep_by])
+    assert result.load().provenance["selected"]["step"] == best["step"]
+    assert result.validation_loss == best["validation"]
+
+
+def test_few_steps_have_few_looks_at_the_policy(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look costs more than a tenth of these steps, so it comes at the end alone; which steps it is is no chance."""
+    monkeypatch.setattr(loop, "WORTH", 0.01)
+    run_tiny(folder, tmp_path / "run")
+    assert ["solved" in line for line in RunFolder(tmp_path / "run").seed(0).metrics()] == [False, False, True]
 
 
 def test_of_several_seeds_the_least_validation_loss_is_kept(folder: Path, tmp_path: Path) -> None:

@@ -18,6 +18,9 @@ APART = 2.0
 HIGH = 0.3
 """A training loss above this says that what is to be learned is not learned."""
 
+UNDECIDED = {"timeout", "memory limit", "crash"}
+"""Ends of attempts that say nothing of the policy."""
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -51,21 +54,19 @@ class Advice:
 def advise(evidence: Evidence) -> list[Advice]:
     """What to do next: use a policy that solves all there is, or else what may make it better, the likeliest first."""
     found = [part for part in (evidence.coverage, evidence.larger) if part is not None]
-    failures = {path: end for part in found for path, end in part.failures.items()}
-    run = quote(evidence.run)
-    evaluate = Advice("more of it", f"trifold evaluate {run} PROBLEMS --records records.jsonl")
-    if found and not failures:
-        return [evaluate]
-    if not failures:
-        return [Advice("no problem was there to try its policy on", evaluate.command)]
-    first = next(iter(failures))
-    return [
-        Advice(
-            f"{len(failures)} problems are not solved: see what it does on one", f"trifold explain {run} {quote(first)}"
-        ),
-        *_mend(evidence, list(failures.values())),
-        evaluate,
-    ]
+    ended = {path: end for part in found for path, end in part.failures.items()}
+    failures = {path: end for path, end in ended.items() if end not in UNDECIDED}
+    late = " ".join(quote(path) for path in ended if path not in failures)
+    run, advice = quote(evidence.run), list[Advice]()
+    if failures:
+        why = f"not solved: {len(failures)}; see what it does on the smallest"
+        advice.append(Advice(why, f"trifold explain {run} {quote(next(iter(failures)))}"))
+        advice += _mend(evidence, list(failures.values()))
+    if late:
+        command = f"trifold evaluate {run} {late} --timeout 600 --records records.jsonl"
+        advice.append(Advice("what was not decided in its time", command))
+    why = "its policy on more problems" if found else "there was no problem to try its policy on"
+    return [*advice, Advice(why, f"trifold evaluate {run} PROBLEMS --records records.jsonl")]
 
 
 def _mend(evidence: Evidence, ends: Sequence[str]) -> list[Advice]:
@@ -83,7 +84,11 @@ def _mend(evidence: Evidence, ends: Sequence[str]) -> list[Advice]:
     if last["validation"] > APART * last["loss"]:
         why = f"the validation loss, {last['validation']:.2f}, is far above the training loss, {last['loss']:.2f}"
         found.append(Advice(f"{why}: more problems in {directory}", f"trifold train {directory} --run NEW"))
-    elif evidence.larger and evidence.larger.failures and not (evidence.coverage and evidence.coverage.failures):
+    elif (
+        evidence.larger
+        and set(evidence.larger.failures.values()) - UNDECIDED
+        and not (evidence.coverage and evidence.coverage.failures)
+    ):
         why = f"small problems are solved and larger ones not: larger ones in {directory}, and the best of three seeds"
         found.append(Advice(why, f"trifold train {directory} --seeds 3 --run NEW; trifold select NEW LARGER"))
     if "dead end" in ends:

@@ -24,6 +24,9 @@ from trifold.structures import Structures, concatenate
 MOST_PROBLEMS = 20
 """So many problems are followed at most, evenly over their sizes."""
 
+LEAST_PROBLEMS, MOST_STATES = 4, 20_000
+"""Fewer problems where these would have policies look at more states, but not fewer than four."""
+
 PATIENCE, GRACE = 4, 20
 """A policy gives up after 4 V* + 20 steps."""
 
@@ -60,6 +63,17 @@ class Track:
         """V* of the initial state."""
         return int(self.space.distances[self.space.initial])
 
+    @property
+    def limit(self) -> int:
+        """The steps after which a policy gives up."""
+        return PATIENCE * self.optimum + GRACE
+
+    def cost(self, has_actions: bool) -> float:
+        """About how many states a policy looks at, one that is neither good nor lost: half of the limit, or, by values,
+        all their successors.
+        """
+        return self.limit / 2 * (1.0 if has_actions else len(self.space.applicable) / max(self.space.listed, 1))
+
     @cached_property
     def places(self) -> Integers:
         """(actions,) the place of each ground action in the order of their texts, in which policies see them."""
@@ -73,14 +87,18 @@ class Track:
         return places
 
 
-def lay_tracks(problems: Sequence[Labelled], most: int = MOST_PROBLEMS) -> list[Track]:
+def lay_tracks(
+    problems: Sequence[Labelled], has_actions: bool, most: int = MOST_PROBLEMS, most_states: float = MOST_STATES
+) -> list[Track]:
     """The problems to follow policies on: of those whose space is whole at most so many, evenly over their sizes."""
     spaces = [(item.path, item.space) for item in problems if item.space is not None]
     whole = [Track(path, space) for path, space in spaces if space.listed == space.states]
     ordered = sorted(whole, key=lambda track: (track.space.states, str(track.path)))
-    if len(ordered) <= most:
-        return ordered
-    return [ordered[round(place)] for place in np.linspace(0, len(ordered) - 1, most)]
+    for count in range(min(most, len(ordered)), 0, -1):
+        chosen = [ordered[round(place)] for place in np.linspace(0, len(ordered) - 1, count)]
+        if count <= LEAST_PROBLEMS or sum(track.cost(has_actions) for track in chosen) <= most_states:
+            return chosen
+    return []
 
 
 def follow(model: Model, tracks: Sequence[Track]) -> Coverage:
@@ -108,7 +126,6 @@ class _Walk:
 
     def __init__(self, track: Track) -> None:
         self.track, self.space = track, track.space
-        self.limit = PATIENCE * track.optimum + GRACE
         self.steps, self.visited = 0, set[int]()
         self.enter(self.space.initial)
 
@@ -119,7 +136,7 @@ class _Walk:
 
     def goes_on(self) -> bool:
         """Whether it takes another step."""
-        return self.distance > 0 and self.steps < self.limit and len(self.actions) > 0
+        return self.distance > 0 and self.steps < self.track.limit and len(self.actions) > 0
 
     @property
     def failure(self) -> str:

@@ -35,10 +35,10 @@ LOST = 30.0
 """
 
 MOMENTS = 12
-"""How often in a training the policy is followed on held-out problems: at validations, evenly over it."""
+"""How often in a training the policy is followed on held-out problems at most: at validations, evenly over it."""
 
-SHARE = 0.1
-"""The part of the time that this may take where a training has a time."""
+SHARE, WORTH = 0.1, 6
+"""The part of a training that this may take, and how many states a policy looks at while one is trained on."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,16 @@ class SeedTraining:
         return self.is_at_end and self.state.best is not None
 
     @property
+    def moments(self) -> int:
+        """How often the policy is followed: the fewer steps there are, and the more states it looks at, the less."""
+        cost = sum(track.cost(self.model.config.has_actions) for track in self.tracks)
+        worth = SHARE * WORTH * self.settings.batch * self.settings.steps
+        return max(1, min(MOMENTS, int(worth / max(cost, 1.0))))
+
+    @property
     def moment(self) -> int:
         """How many of the moments at which the policy is followed have come."""
-        return int(MOMENTS * max(self.state.step / self.settings.steps, self.state.seconds / self.limit))
+        return int(self.moments * max(self.state.step / self.settings.steps, self.state.seconds / self.limit))
 
     @property
     def rate(self) -> float:

@@ -131,7 +131,7 @@ def prepare(
         "backend": summary["backend"],
     }
     domain = spaces[0].domain
-    tracks, larger = lay_tracks(parts.validation), find_larger(labelled, parts.validation)
+    tracks, larger = lay_tracks(parts.validation, config.has_actions), find_larger(labelled, parts.validation)
     return Prepared(folder, config, settings, domain_text, domain, data, validation, first, provenance, tracks, larger)
 
 
