@@ -41,7 +41,7 @@ class Outcome(StrEnum):
     MEMORY_LIMIT = "memory limit", 7
     CRASH = "crash", 8  # the process died, or raised what nobody expected
     INVALID_PLAN = "invalid plan", 9  # the policy reached a goal, but replaying its actions does not
-    DISAGREEMENT = "disagreement", 10  # the plan replays in pymimir, but not in our own executor
+    DISAGREEMENT = "disagreement", 10  # one engine takes the plan, and another does not
     UNSOLVABLE = "unsolvable", 11  # there is no plan
     STATE_LIMIT = "state limit", 12  # the problem has more states than were allowed
     NO_PLAN = "no plan", 13  # a search found none, which proves nothing

@@ -40,6 +40,18 @@ def test_the_domain_is_beside_the_problems_or_above_them(tmp_path: Path) -> None
     assert find_domain(folder) == find_domain(problem) == (folder / "domain.pddl").resolve()
 
 
+@pytest.mark.parametrize("name", ["p01-domain.pddl", "domain-p01.pddl", "domain_p01.pddl"])
+def test_a_problem_may_have_a_domain_of_its_own(name: str, tmp_path: Path) -> None:
+    for file in (name, "domain.pddl", "p01.pddl", "p01-small.pddl", "p011.pddl"):
+        (tmp_path / file).touch()
+    found = {file: find_domain(tmp_path / file) for file in ("p01.pddl", "p01-small.pddl", "p011.pddl")}
+    assert {file: domain.name for file, domain in found.items() if domain} == {
+        "p01.pddl": name,
+        "p01-small.pddl": name,
+        "p011.pddl": "domain.pddl",
+    }
+
+
 @given(st.text("ab9-", max_size=4), st.integers(0, 10**6), st.integers(0, 10**6))
 def test_numbers_in_names_are_compared_as_numbers(word: str, first: int, second: int) -> None:
     word = word.rstrip("9")

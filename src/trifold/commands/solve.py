@@ -6,6 +6,7 @@ import json as json_format
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,21 +41,41 @@ Improve = Annotated[
 ]
 
 
+Validate = Annotated[
+    bool, typer.Option("--validate", help="Ask Unified Planning's validator about the plan, too (the extra up).")
+]
+
+NO_MODEL = "none"
+"""In place of a model: the search alone."""
+
+
+Model = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="A model file, or the name of a shipped model: see `trifold models`; none: search without a model.",
+    ),
+]
+Files = Annotated[
+    list[Path], typer.Argument(metavar="[DOMAIN] PROBLEM", help="A PDDL problem, after another text of its domain.")
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Where to write the plan; standard output if not given.")
+]
+
+
 def solve(
-    model: options.ModelFile,
-    files: Annotated[
-        list[Path], typer.Argument(metavar="[DOMAIN] PROBLEM", help="A PDDL problem, after another text of its domain.")
-    ],
+    model: Model,
+    files: Files,
     domain: options.DomainFile = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to write the plan; standard output if not given.")
-    ] = None,
+    output: Output = None,
     policy: options.PolicyName = None,
     strict: options.Strict = False,
     search: Search = "turns",
     max_steps: options.MaxSteps = MAX_STEPS,
     max_states: KnownStates = 5_000_000,
     improve: Improve = None,
+    validate: Validate = False,
     timeout: options.Timeout = None,
     memory: options.Memory = None,
     device: options.Device = "auto",
@@ -67,8 +88,9 @@ def solve(
     successor with the least V, as the paper does. A policy that ends without a plan is followed by a --search, which
     remembers what the policy has seen and ends with a plan, with the proof that there is none, or at a limit.
 
-    The model carries its domain, so DOMAIN, or --domain, is needed only to use another text of it. The plan is replayed
-    by an engine of its own before it is called solved.
+    The model carries its domain, so DOMAIN, or --domain, is needed only to use another text of it. Where MODEL is none,
+    there is a search alone, by relaxed plans and by what is missing of the goal; if not given, DOMAIN is then the one
+    beside the problem. The plan is replayed by an engine of its own before it is called solved.
 
     Exit codes: 0 solved, 2 bad input, 3 step limit, 4 stuck, 5 cycle (--strict), 6 timeout, 7 memory limit, 8 crash,
     9 invalid plan, 10 disagreement of two engines about the plan, 11 unsolvable, 12 state limit (--max-states), 13 no
@@ -77,14 +99,14 @@ def solve(
     from trifold.evaluation import SolveJob, attempt_each
     from trifold.planning import Outcome
     from trifold.processes import Limits
-    from trifold.shipped import best_policy, find_model
 
-    model_file, (domain, problem) = find_model(model), read_files(files, domain)
-    check_files([model_file, problem, *([domain] if domain else [])], output)
-    name = options.choose_policy(policy, strict) or best_policy(model_file)
-    files_given = str(model_file), str(problem), str(domain) if domain else None
+    domain, problem = read_files(files, domain)
+    model_file, domain, name = _choose(model, problem, domain, options.choose_policy(policy, strict), search)
+    check_files([file for file in (model_file, problem, domain) if file is not None], output, validate)
     job = SolveJob(
-        *files_given,
+        str(model_file) if model_file else None,
+        str(problem),
+        str(domain) if domain else None,
         name,
         max_steps,
         device,
@@ -92,6 +114,7 @@ def solve(
         max_states=max_states,
         improve=improve,
         timeout=timeout,
+        validate=validate,
         threads=1 if name == "actions" else None,  # one look is small, and threads that wait for each other are slow
     )
     with when_interrupted("interrupted; no plan was written"), show_steps(quiet) as on_event:
@@ -102,6 +125,34 @@ def solve(
     raise typer.Exit(attempt.trajectory.outcome.exit_code)
 
 
+def _choose(
+    model: str, problem: Path, domain: Path | None, policy: str | None, search: str
+) -> tuple[Path | None, Path | None, str | None]:
+    """The files of the model and of the domain, and the policy: without a model, none but one that is asked for."""
+    from trifold.shipped import best_policy, find_model
+
+    if model != NO_MODEL or Path(model).is_file():
+        file = find_model(model)
+        return file, domain, policy or best_policy(file)
+    if search == "none" and policy is None:
+        raise typer.BadParameter("without a model there is a search alone: leave --search none out, or give a model")
+    return None, domain or _own_domain(problem), policy
+
+
+def _own_domain(problem: Path) -> Path:
+    """The domain beside a problem, or one folder up."""
+    from trifold.pddl import find_domain
+
+    found = find_domain(problem)
+    if found is None:
+        raise TrifoldError(
+            "there is no domain.pddl beside the problem or in the folder above, and no model that carries one",
+            place=str(problem),
+            remedy="give it before the problem: trifold solve none DOMAIN PROBLEM",
+        )
+    return found
+
+
 def read_files(files: Sequence[Path], domain: Path | None) -> tuple[Path | None, Path]:
     """The domain, if one is given, and the problem."""
     if len(files) > 2 or (len(files) == 2 and domain is not None):
@@ -109,8 +160,8 @@ def read_files(files: Sequence[Path], domain: Path | None) -> tuple[Path | None,
     return (files[0] if len(files) == 2 else domain), files[-1]
 
 
-def check_files(files: Sequence[Path], output: Path | None) -> None:
-    """Raise if a file cannot be opened, or the plan not be written: better said before a process starts."""
+def check_files(files: Sequence[Path], output: Path | None, validate: bool = False) -> None:
+    """Raise if a file cannot be opened, or the plan not be written or validated: better said before all else."""
     from trifold.files import MOST_DATA_BYTES, open_file
 
     for file in files:
@@ -118,6 +169,8 @@ def check_files(files: Sequence[Path], output: Path | None) -> None:
             pass
     if output is not None and not output.parent.is_dir():
         raise TrifoldError("there is no such folder", place=str(output.parent), remedy="make it, or give another -o")
+    if validate and find_spec("unified_planning") is None:
+        raise TrifoldError("--validate needs Unified Planning", remedy='pip install "trifold[up]", or leave it out')
 
 
 @contextmanager
@@ -134,7 +187,8 @@ def show_steps(quiet: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
                 case "warning":
                     line = f"warning: {event['message']}"
                 case "ready" if not quiet:
-                    line = f"{event['model']} on {event['device']}: {event['domain']}, {event['objects']} objects"
+                    who = f"{event['model']} on {event['device']}" if event["model"] else "no model"
+                    line = f"{who}: {event['domain']}, {event['objects']} objects"
                 case "step" if not quiet:
                     value = f"V {event['value']:.2f}  " if math.isfinite(event["value"]) else ""
                     line = f"step {event['number']}  {value}{event['action'] or 'start'}"
@@ -158,6 +212,8 @@ def _tell(attempt: Attempt, output: Path | None, json: bool, quiet: bool) -> Non
     plan = attempt.trajectory.plan
     if plan is not None and output is not None:
         write_plan(output, plan)
+    if attempt.doubt and attempt.validated is None:
+        typer.echo(f"warning: the plan was not validated: {attempt.doubt}", err=True)
     if not quiet or plan is None:
         typer.echo(_summary(attempt), err=True)
     if json:
@@ -173,12 +229,14 @@ def _summary(attempt: Attempt) -> str:
     if trajectory.plan is not None and len(trajectory.plan) != trajectory.steps:
         before = "" if trajectory.found_length is None else f", {trajectory.found_length} before it was improved"
         parts.append(f"a plan of {len(trajectory.plan)}{before}")
-    if trajectory.values and math.isfinite(trajectory.values[0]):
+    if trajectory.values and math.isfinite(trajectory.values[0] + trajectory.values[-1]):
         parts.append(f"V from {trajectory.values[0]:.2f} to {trajectory.values[-1]:.2f}")
-    if trajectory.evaluated is not None:
+    if trajectory.evaluated:
         parts.append(f"{counted(trajectory.evaluated, 'state')} evaluated")
     if trajectory.known is not None:
         parts.append(f"{trajectory.known} known")
+    if attempt.validated:
+        parts.append("valid for Unified Planning, too")
     if attempt.peak_gib is not None:
         parts.append(f"{attempt.peak_gib:.2f} GiB")
     parts.append(f"{attempt.seconds:.1f} s")
@@ -199,6 +257,8 @@ def _machine_form(attempt: Attempt, output: Path | None) -> dict[str, Any]:
         "actions": trajectory.actions,
         "values": [value if math.isfinite(value) else None for value in trajectory.values],
         "plan_file": str(output) if output and trajectory.plan is not None else None,
+        "validated": attempt.validated,
+        "doubt": attempt.doubt,
         "found_by": trajectory.found_by,
         "found_length": trajectory.found_length,
         "steps": trajectory.steps,

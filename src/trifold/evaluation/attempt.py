@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from trifold.errors import TrifoldError
@@ -25,6 +25,8 @@ class Attempt:
     peak_gib    the most memory that the child has had; None if it did not live to tell
     error       what went wrong, in words
     about       the names of model, domain and device and the number of objects; None if the child never got so far
+    validated   whether Unified Planning found the plan valid; None if it was not asked, or could not say, for which
+                `doubt` is the reason
     """
 
     job: SolveJob
@@ -34,6 +36,8 @@ class Attempt:
     about: dict[str, Any] | None = None
     warnings: tuple[str, ...] = ()
     peak_gib: float | None = None
+    validated: bool | None = None
+    doubt: str | None = None
 
 
 @dataclass
@@ -45,6 +49,7 @@ class _Told:
     steps: int = 0
     values: tuple[float, ...] = ()
     plan: tuple[str, ...] | None = None
+    verdict: dict[str, Any] | None = None
 
     def listen(self, event: dict[str, Any]) -> None:
         match event:
@@ -56,6 +61,8 @@ class _Told:
                 self.steps, self.values = number, (*self.values[:1], value)
             case {"event": "plan", "actions": actions}:
                 self.plan = tuple(actions)
+            case {"event": "verdict", **verdict}:
+                self.verdict = verdict
 
 
 def attempt_each(
@@ -107,4 +114,8 @@ def _attempt(job: SolveJob, result: Result, told: _Told) -> Attempt:
         trajectory, error = Trajectory(Outcome.SOLVED, told.plan, along, told.steps), None
     else:
         trajectory, error = Trajectory(result.outcome, (), told.values, told.steps), result.error
-    return Attempt(job, trajectory, result.seconds, error, told.about, tuple(told.warnings), result.peak_gib)
+    attempt = Attempt(job, trajectory, result.seconds, error, told.about, tuple(told.warnings), result.peak_gib)
+    if not job.validate or told.plan is None:
+        return attempt
+    verdict = told.verdict or {"is_valid": None, "reason": result.message}
+    return replace(attempt, validated=verdict["is_valid"], doubt=verdict["reason"] or None)

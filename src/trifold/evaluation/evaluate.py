@@ -89,6 +89,7 @@ def _model_file(model: Model | Path | str, place: Path) -> Path:
 
 def _asked(template: SolveJob, model: str, timeout: float | None, memory_gib: float | None) -> dict[str, Any]:
     """What records say of every attempt before it begins."""
+    assert template.model is not None
     return {
         "schema": SCHEMA,
         "model_path": model,

@@ -45,6 +45,14 @@ def find_problems(place: Path) -> list[Path]:
 
 
 def find_domain(place: Path) -> Path | None:
-    """`domain.pddl` beside the problems, or else in the folder above them; None leaves it to the model's own."""
+    """`domain.pddl` beside the problems, or else in the folder above them; None leaves it to the model's own.
+
+    A problem that has a domain file of its own beside it has that: `p01-domain.pddl`, `domain-p01.pddl` or
+    `domain_p01.pddl` is that of `p01.pddl` and of `p01-small.pddl`.
+    """
     folder = (place if place.is_dir() else place.parent).resolve()
+    for file in sorted(folder.glob("*domain*.pddl")) if place.is_file() else ():
+        key = re.sub(r"[-_]?domain[-_]?", "", file.stem)
+        if key and re.match(rf"{re.escape(key)}(?![0-9a-zA-Z])", place.stem) and file.stem != place.stem:
+            return file
     return next((file for file in (folder / DOMAIN, folder.parent / DOMAIN) if file.is_file()), None)

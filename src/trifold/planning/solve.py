@@ -29,7 +29,7 @@ def solve(
     looks: Callable[[State, list[str]], tuple[float, Iterable[float]]] | None = None,
     policy: str | Policy | None = None,
     search: str | Policy | None = None,
-    max_steps: int = MAX_STEPS,
+    max_steps: int | None = MAX_STEPS,
     max_states: int | None = None,
     timeout: float | None = None,
     improve: float | None = None,
@@ -41,7 +41,8 @@ def solve(
     `values` maps a list of states to their V, in order: `Model.values`, V* from a table, or any heuristic. `looks` maps
     a state and its actions to V and their scores: `Model.look`. `policy` is one of `POLICIES`, a "module:function", or
     the function itself; if it is not given, "actions" where there are `looks`, and else "values". It ends after
-    `max_steps` steps, or when `timeout` seconds have passed (looked at between steps). `on_step` is told of each step.
+    `max_steps` steps if that is not None, or when `timeout` seconds have passed (looked at between steps). `on_step` is
+    told of each step.
 
     `search` is one of them, too, such as "turns"; None is no search. It follows a policy that ends without a plan, or
     sees no lesser V for `PATIENCE` steps, and remembers what that has seen. It ends with a plan, with the proof that

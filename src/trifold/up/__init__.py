@@ -23,8 +23,9 @@ except ModuleNotFoundError as error:
 
 from trifold.up.planner import Planner
 from trifold.up.selector import ActionSelector
+from trifold.up.validation import Verdict, validate
 
-__all__ = ["ActionSelector", "Planner", "register"]
+__all__ = ["ActionSelector", "Planner", "Verdict", "register", "validate"]
 
 
 def register(environment: Any = None) -> None:

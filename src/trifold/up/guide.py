@@ -16,9 +16,6 @@ from trifold.planning import OnStep, Scores, Trajectory, find_policy, goal_count
 if TYPE_CHECKING:
     from trifold.model import Model
 
-MOST_STEPS = 2**62
-"""Of a search that no policy comes before: none that it could take."""
-
 
 @dataclass(frozen=True)
 class Guide:
@@ -105,7 +102,7 @@ class Guide:
                 scores,
                 policy=self.policy or self.search,
                 search=self.search if self.policy else None,
-                max_steps=self.max_steps if self.policy else MOST_STEPS,
+                max_steps=self.max_steps if self.policy else None,
                 max_states=self.max_states,
                 timeout=timeout,
                 on_step=on_step,
