@@ -303,11 +303,12 @@ def domains(family: str) -> st.SearchStrategy[tuple[str, str]]:
     return st.randoms(use_true_random=False).map(lambda rng: draw_domain(rng, family))
 
 
-def closed_formulas(family: str) -> st.SearchStrategy[tuple[Vocabulary, str]]:
-    """A formula without free variables, and the words that it is made of."""
+def formula_goals(family: str) -> st.SearchStrategy[tuple[str, str]]:
+    """Domains of the family, each with a problem whose goal is any formula."""
 
-    def draw(rng: random.Random) -> tuple[Vocabulary, str]:
+    def draw(rng: random.Random) -> tuple[str, str]:
         words = vocabulary(rng, FAMILIES[family])
-        return words, formula(rng, words, words.constant_terms(), 4)
+        text, initial = domain(rng, words), random_initial(rng, words)
+        return text, problem(words, initial, [formula(rng, words, words.objects, 3)])
 
     return st.randoms(use_true_random=False).map(draw)

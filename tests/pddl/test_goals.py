@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fuzz.naive import NaiveTask
-from trifold.pddl import Problem, load_domain, load_problem
+from fuzz.strategies import formula_goals
+from trifold.errors import TrifoldError
+from trifold.pddl import Executor, Problem, load_domain, load_problem
 from trifold.planning import goal_counts, solve
 
 DOMAIN = """(define (domain lamps) (:requirements :adl)
@@ -64,13 +68,45 @@ def test_a_goal_is_written_out_as_literals_that_hold_where_it_does(goal: str) ->
     assert len(seen) == 8 and bool(goals) == ("(in b hall)" not in goal)
 
 
+@pytest.mark.parametrize("family", ["either", "mixed"])
+def test_any_formula_is_refused_or_comes_to_literals_that_say_the_same(family: str) -> None:
+    counts = {"read": 0, "refused": 0}
+
+    @given(formula_goals(family), st.randoms(use_true_random=False))
+    @settings(max_examples=80)
+    def judge(texts: tuple[str, str], rng: random.Random) -> None:
+        try:
+            executor = Executor.load(*texts)
+        except TrifoldError as error:
+            told = error.message
+            assert "not a conjunction" in told or "holds in every state" in told, told
+            counts["refused"] += 1
+            return
+        counts["read"] += 1
+        naive, literals = NaiveTask(*texts), executor.problem.goal
+        names = list(executor.problem.objects)
+        for _ in range(10):
+            changing = sorted(executor.domain.changing - executor.domain.derived)
+            facts = {fact for fact in executor.initial if fact[0] not in changing}
+            for name in changing:
+                arity = len(executor.domain.predicates[name])
+                facts |= {(name, *rng.choices(names, k=arity)) for _ in range(rng.randrange(4))}
+            state = frozenset(facts)
+            true = executor.closure(state)
+            held = all(((literal.predicate, *literal.arguments) in true) is literal.positive for literal in literals)
+            assert held == executor.is_goal(state) == naive.is_goal(state)
+
+    judge()
+    assert counts["read"] > 5 and counts["refused"] > 5, counts
+
+
 def test_a_plan_for_a_quantified_goal_is_judged_by_the_goal_as_written() -> None:
     problem = load("(forall (?l - lamp) (on ?l))")
     found = solve(problem, goal_counts(problem), policy="greedy")
     assert found.plan == ("(switch a)", "(switch c)")
 
 
-def test_a_domain_without_variables_needs_no_objects(tmp_path: Path) -> None:
+def test_a_domain_without_variables_needs_no_objects() -> None:
     domain = load_domain(
         "(define (domain d) (:predicates (p) (q)) ; where is ?x\n"
         "(:action a :precondition (p) :effect (and (q) (not (p)))))"
