@@ -56,6 +56,11 @@ def test_what_ran_out_of_time_says_nothing_of_the_policy() -> None:
     assert first == "trifold evaluate run large.pddl --timeout 600 --records records.jsonl" and len(rest) == 1
 
 
+def test_what_the_policy_does_not_solve_a_search_may() -> None:
+    assert "trifold solve run PROBLEM" in commands(FINE, SOME, None)
+    assert "trifold solve run PROBLEM" not in commands(FINE, ALL, None)
+
+
 def test_short_curves_do_not_fall() -> None:
     assert not is_falling([]) and not is_falling([1.0]) and is_falling([1.0, 0.5])
 

@@ -56,10 +56,11 @@ class TrainingDisplay(Watcher):
         else:
             typer.echo(text, err=True)
 
-    def chose(self, recipe: str) -> None:
-        """Say which recipe it is, why, and how to get the paper's."""
-        why = "as there is a GPU" if recipe == "fast" else "as there is no GPU: about 20 minutes after labelling"
-        self.line(f"recipe {recipe}, {why}; the paper's is --recipe paper, others: docs/recipes.md")
+    def chose(self, recipe: str, minutes: float | None) -> None:
+        """Say which recipe it is, why, how long it takes, and how to get the paper's."""
+        why = "as there is a GPU" if recipe == "fast" else "as there is no GPU"
+        time = f": at most {duration(60 * minutes)} after labelling" if minutes else ""
+        self.line(f"recipe {recipe}, {why}{time}; the paper's is --recipe paper, others: docs/recipes.md")
 
     def labelling(self, problems: int) -> None:
         """Begin the bar of labelling."""

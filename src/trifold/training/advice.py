@@ -62,6 +62,7 @@ def advise(evidence: Evidence) -> list[Advice]:
         why = f"not solved: {len(failures)}; see what it does on the smallest"
         advice.append(Advice(why, f"trifold explain {run} {quote(next(iter(failures)))}"))
         advice += _mend(evidence, list(failures.values()))
+        advice.append(Advice("where its policy ends without a plan, solve searches", f"trifold solve {run} PROBLEM"))
     if late:
         command = f"trifold evaluate {run} {late} --timeout 600 --records records.jsonl"
         advice.append(Advice("what was not decided in its time", command))

@@ -85,7 +85,7 @@ def train(
     folder = RunFolder(Path(run))
     read_folder(Path(directory))
     if recipe is None:
-        watcher.chose(chosen.name)
+        watcher.chose(chosen.name, chosen.settings.minutes)
     content = {
         "directory": str(Path(directory).resolve()),
         "preset": chosen.name,

@@ -13,8 +13,8 @@ from trifold.training.loop import Progress
 class Watcher:
     """What a training reports as it goes; the default says nothing. A display overrides what it shows."""
 
-    def chose(self, recipe: str) -> None:
-        """No recipe was asked for: it is this one."""
+    def chose(self, recipe: str, minutes: float | None) -> None:
+        """No recipe was asked for: it is this one, which takes at most so many minutes, if it says so."""
 
     def labelling(self, problems: int) -> None:
         """The problems are being labelled: this is how many there are."""
