@@ -48,6 +48,7 @@ SLOW = [
     "tests/pddl/test_rewriting.py",
     "tests/test_extensions.py",
     "tests/test_own_domain_page.py",
+    "tests/test_tutorial.py",
     "tests/training",
     "tests/up/test_planner.py",
     "tests/wl/test_networks.py",
