@@ -133,14 +133,14 @@ def test_a_run_is_recorded_and_not_done_again_and_a_planner_may_come_later(
     assert first.out.startswith("timeout: 50 s\n") and "threads: 1\n" in first.out
     assert [line[1:4] for line in cells(first.out, "walk")[:2]] == [["1", "/", "1"]] * 2
     assert cells(first.out, "walk") == cells(second.out, "walk") and "not installed" in first.out
-    assert "[1/1] walk, p1.pddl, values: solved in 1 steps" in first.err and "(recorded)" not in first.err
+    assert "[1/1] walk, p1.pddl, values: solved in 1 step," in first.err and "(recorded)" not in first.err
     assert second.err.count("(recorded)") == 2
 
     (folder / "planner.py").write_text(PLANNER, encoding="utf-8")
     monkeypatch.setattr(sys, "argv", ["policies.py", *words, "--planner", "planner.py"])
     policies.main()
     third = capsys.readouterr()
-    assert "first plan: solved in 1 steps" in third.err and third.err.count("(recorded)") == 2
+    assert "first plan: solved in 1 step," in third.err and third.err.count("(recorded)") == 2
     assert cells(third.out, "walk")[2][:4] == ["LAMA", "1", "/", "1"] and "not installed" not in third.out
 
 

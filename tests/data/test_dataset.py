@@ -129,5 +129,5 @@ def test_states_that_are_encoded_keep_their_targets_and_weights(gripper: Path, m
 
 
 def test_no_states_are_an_error() -> None:
-    with pytest.raises(TrifoldError, match="no labelled states"):
+    with pytest.raises(TrifoldError, match="no states to learn from"):
         Dataset.build([], Pairs(1), dead_end_target=None)

@@ -380,7 +380,7 @@ def test_the_commands_from_problems_to_a_table(corridors: Path, tmp_path: Path, 
     references, records = tmp_path / "new" / "references.jsonl", tmp_path / "records.jsonl"
     words = (corridors, "-r", references, "--timeout", 60, "--planner", fake(landmark=f"write('plan', *{SHORT})"))
     result = run(reference_command, *words)
-    assert (result.exit_code, result.stdout) == (0, "1 problems: 1 optimal; total length 2\n")
+    assert (result.exit_code, result.stdout) == (0, "1 problem: 1 optimal; total length 2\n")
     assert "[1/1] p3.pddl: 2 steps, optimal, by A* with landmarks" in result.stderr
     result = run(reference_command, *words, "--json", "--quiet")
     assert (json.loads(result.stdout), result.stderr) == (read_references(references), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,10 +21,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(autouse=True)
-def _many_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def _many_looks() -> Iterator[None]:
     """Tiny trainings follow their policy as often as long ones do."""
-    monkeypatch.setattr(loop, "WORTH", 1e9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "WORTH", 1e9)
+        yield
 
 
 @pytest.fixture(autouse=True)

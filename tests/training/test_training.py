@@ -103,7 +103,7 @@ def test_kill_minus_nine_loses_nothing_that_was_saved(folder: Path, tmp_path: Pa
     script = (
         "import sys, torch; torch.set_num_threads(1)\n"
         "from trifold.training import loop, train\n"
-        "loop.SAVE_SECONDS = -1.0\n"
+        f"loop.SAVE_SECONDS, loop.WORTH = -1.0, {loop.WORTH}\n"
         "train(sys.argv[1], sys.argv[2], 'small', dim=4, layers=2, steps=150, validate_every=50, batch=8)\n"
     )
     command = [sys.executable, "-c", script, str(folder)]
