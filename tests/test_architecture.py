@@ -52,7 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "selection": {"domains", "errors", "evaluation", "limits", "model", "pddl", "provenance", "shipped", "training"},
     "analysis": {"data", "encoders", "errors", "memory", "pddl", "structures", "wl"},
     "explanation": {"analysis", "errors", "limits", "model", "outcomes", "pddl", "planning"}
-    | {"processes", "shipped", "wl"},
+    | {"processes", "shipped", "wl", "words"},
     "bench": {"data", "domains", "encoders", "errors", "evaluation", "files", "model", "nn", "outcomes"}
     | {"pddl", "processes", "provenance", "structures", "training"},
     "up": {"errors", "limits", "memory", "model", "outcomes", "pddl", "planning", "shipped"},

@@ -67,7 +67,7 @@ def select(
     workers: int | None = None,
     device: str = "auto",
 ) -> Selected:
-    """Keep the model of a run whose policy solves most problems, instead of the one with the least validation loss.
+    """Keep the model of a run whose policy solves most problems, instead of the one that the training kept.
 
     run        the folder of a training of several seeds
     problems   a folder of problems, larger than those of training; those that the run's recipe describes if not given
@@ -95,7 +95,8 @@ def find_candidates(run: Path, place: Path | None, max_steps: int | None) -> Can
         raise TrifoldError(
             "there is no finished training in this folder", place=str(run), remedy="give one that `trifold train` made"
         )
-    if len(folder.training()["seeds"]) != len(models):
+    training = folder.training()
+    if not training.get("is_finished", True) or len(training["seeds"]) != len(models):
         raise TrifoldError(
             "the training in this folder is not finished", place=str(run), remedy=f"trifold train --resume {run}"
         )

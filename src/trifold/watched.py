@@ -17,7 +17,7 @@ Listener = Callable[[Progress], object]
 def train(
     directory: Path | str,
     run: Path | str,
-    recipe: Recipe | Path | str = "paper",
+    recipe: Recipe | Path | str | None = None,
     *,
     progress: bool | Listener = False,
     device: str = "auto",
@@ -26,6 +26,7 @@ def train(
 ) -> TrainingResult:
     """Learn a general policy from the problems of a folder: ``training.train``, with its progress.
 
+    recipe     as for ``training.train``: None is "fast" on a GPU, and else "laptop"
     progress   True shows on standard error what `trifold train` does; a function is called with each ``Progress``
     changes    values that differ from the recipe's, such as steps=500 or t=2; ``training.SECTIONS`` has all keys
 

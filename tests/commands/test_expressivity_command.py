@@ -14,10 +14,11 @@ from command_line import trifold
 from trifold import analysis
 from trifold.analysis import ARCHITECTURES, compare_architectures
 from trifold.commands import app
-from trifold.commands.expressivity import verdict
+from trifold.commands.expressivity import _settings, verdict
 from trifold.data import label
 from trifold.domains import domain_text
 from trifold.memory import OutOfMemory
+from trifold.training import default_recipe, read_recipe
 
 TWO_TOWERS = """
 (define (problem two-towers) (:domain blocksworld-4ops) (:objects a b c d)
@@ -96,3 +97,9 @@ def test_where_all_are_ruled_out_the_nearest_is_named(folder: Path) -> None:
 
 def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
     assert "no domain.pddl here" in expressivity(tmp_path, code=2).stderr
+
+
+def test_the_depth_that_it_suggests_is_asked_for_where_default_recipes_have_less() -> None:
+    layers = {default_recipe(device): read_recipe(default_recipe(device)).model.layers for device in ("cpu", "cuda")}
+    assert "layers=20" in _settings("R-GNN[1]", 20) and min(layers.values()) < 20
+    assert _settings("R-GNN[1]", min(layers.values())) == ["--set", "t=1"]

@@ -14,7 +14,7 @@ from trifold.domains import write_problems
 from trifold.errors import TrifoldError
 from trifold.evaluation import read_records
 from trifold.model import Model
-from trifold.training import train
+from trifold.training import Progress, Watcher, resume, train
 
 
 def select(*words: object) -> Result:
@@ -75,3 +75,20 @@ def test_without_a_folder_the_problems_are_those_of_the_recipe(run: Path) -> Non
 def test_a_folder_without_a_training_is_refused(tmp_path: Path, example_folder: Path) -> None:
     with pytest.raises(TrifoldError, match="there is no finished training in this folder"):
         select(tmp_path, example_folder / "problem.pddl")
+
+
+def test_a_training_that_was_interrupted_is_not_selected_from(example_folder: Path, tmp_path: Path) -> None:
+    """Its best so far is a model, but of one seed where two were asked for."""
+
+    class Breaker(Watcher):
+        def progress(self, progress: Progress) -> None:
+            raise KeyboardInterrupt
+
+    settings = {"steps": 2, "seeds": 2, "validation_states": 20, "validate_every": 1}
+    with pytest.raises(KeyboardInterrupt):
+        train(example_folder / "gripper", tmp_path / "run", "small", **settings, watcher=Breaker())  # type: ignore[arg-type]
+    assert (tmp_path / "run" / "model.safetensors").exists()
+    with pytest.raises(TrifoldError, match="is not finished"):
+        select(tmp_path / "run", example_folder / "problem.pddl")
+    resume(tmp_path / "run")
+    assert "seed-1" in select(tmp_path / "run", example_folder / "problem.pddl", "--max-steps", 2).stdout

@@ -6,6 +6,7 @@ import json
 import math
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,8 @@ from trifold.errors import TrifoldError
 from trifold.explanation import Explanation, Hump, Training, advise, explain
 from trifold.outcomes import Outcome
 from trifold.pddl import Problem, State, load_domain, load_problem
-from trifold.planning import Scores, solve
+from trifold.planning import POLICIES, Scores, Trajectory, solve
+from trifold.processes import Limits, Result
 
 BRIDGE = """
 (define (domain bridge) (:requirements :strips) (:predicates (home) (away) (safe) (lost ?x))
@@ -157,3 +159,32 @@ def test_a_trained_model_knows_how_large_its_problems_were(example_folder: Path)
         dead_ends=0,
     )
     assert found.blur is not None and found.blur.states > len(found.steps)
+
+
+def test_a_way_that_is_none_is_explained_as_far_as_it_goes() -> None:
+    """A policy of one's own may return an action that is not applicable."""
+    problem = load_problem(load_domain(BRIDGE), CROSS)
+
+    def jump(task: Any, scores: Any, budget: Any, on_step: Any) -> Trajectory:
+        return Trajectory(Outcome.SOLVED, ("(leave)", "(leave)"), (2.0, 1.0, 0.0), 2)
+
+    POLICIES["jump"] = jump
+    try:
+        found = explain(Scores(lambda states: [1.0] * len(states)), problem, policy="jump")
+    finally:
+        del POLICIES["jump"]
+    assert found.outcome is Outcome.INVALID_PLAN and [step.distance for step in found.steps] == [2, 1]
+
+
+def test_the_child_that_looks_for_v_star_has_no_more_memory_than_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Limits] = []
+
+    def run(function: str, jobs: Any, *, limits: Limits, **other: Any) -> list[Result]:
+        asked.append(limits)
+        return [Result(0, Outcome.TIMEOUT, None, "", 0.0)]
+
+    monkeypatch.setattr("trifold.explanation.evidence.run_isolated", run)
+    problem = load_problem(load_domain(BRIDGE), CROSS)
+    for memory in (1.5, 64.0, None):
+        explain(Scores(lambda states: [1.0] * len(states)), problem, memory_gib=memory)
+    assert [limits.memory_gib for limits in asked] == [1.5, 4.0, 4.0]

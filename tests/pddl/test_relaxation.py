@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 
 import pytest
@@ -60,3 +61,13 @@ def test_what_is_not_strips_or_too_large_is_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("trifold.pddl.relaxation.MAX_ACTIONS", 1)
     with pytest.raises(GroundingError, match="more than 1 ground actions"):
         Relaxation(load_problem(load_domain(ONE_WAY), FORK))
+
+
+def test_there_need_be_no_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(descriptor: int) -> int:
+        raise OSError("there is none")
+
+    monkeypatch.setattr(os, "dup", fail)
+    monkeypatch.setattr("sys.stdout", None)
+    problem = load_problem(load_domain(ONE_WAY), FORK)
+    assert Relaxation(problem).plan(problem.initial_state)[0] == 1.0

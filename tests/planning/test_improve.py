@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from planning.test_policy import Counter, Graph, distances, graphs
 from trifold.domains import DOMAINS, domain_text
 from trifold.pddl import expand, load_domain, load_problem
-from trifold.planning import Budget, improve, replay, solve
+from trifold.planning import Budget, Trajectory, goal_counts, improve, replay, solve
 
 
 def wander(graph: Graph, rng: Random, most: int = 40) -> list[str] | None:
@@ -74,3 +75,17 @@ def test_solve_improves_what_it_finds_and_says_how_long_it_was() -> None:
     assert found.values[0] == 0 and len(found.values) == 4
     best = solve(task, lambda states: [abs(6 - s) for s in states], improve=9.0, max_states=500)
     assert (best.plan, best.found_length, best.values) == (("(add-two)",) * 3, None, (6, 4, 2, 0))
+
+
+def test_a_plan_in_capitals_is_spelled_as_the_problem_spells_it() -> None:
+    """As a policy of one's own may return it."""
+    text = DOMAINS["gripper"].problem(Random(0), 2, start="classic")
+    problem = load_problem(load_domain(domain_text("gripper")), text)
+    known = solve(problem, goal_counts(problem), policy="greedy")
+
+    def shout(task: Any, scores: Any, budget: Any, on_step: Any) -> Trajectory:
+        return replace(known, actions=tuple(action.upper() for action in known.actions))
+
+    found = solve(problem, goal_counts(problem), policy=shout, improve=5.0)
+    assert found.plan is not None and len(found.plan) == 5 and all(map(str.islower, found.plan))
+    assert len(found.states) == 6 and found.found_by == "shout"

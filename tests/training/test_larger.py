@@ -38,6 +38,7 @@ def test_the_policy_is_tried_on_them_and_what_fails_is_named(tmp_path: Path) -> 
         device="cpu",
         workers=1,
         seconds=1.0,
+        memory_gib=4.0,
         on_attempt=lambda attempt: seen.append(attempt.job.problem),
     )
     assert found is not None and (found.solved, found.problems) == (2, 3) and len(seen) == 3

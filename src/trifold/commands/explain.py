@@ -67,7 +67,7 @@ def explain(
     kind = None if plot is None else picture_format(plot)
     name = options.choose_policy(policy, strict) or best_policy(model_file)
     given = str(model_file), str(problem), str(domain) if domain else None
-    job = ExplainJob(*given, name, max_steps, max_states, label_timeout, device, timeout)
+    job = ExplainJob(*given, name, max_steps, max_states, label_timeout, device, timeout, memory)
     found = replace(_ask(asdict(job), timeout, memory, quiet), model_file=model, problem_file=str(problem))
     if plot is not None and kind is not None:
         _draw(found, plot, kind)

@@ -156,12 +156,13 @@ def verdict(result: Expressivity, directory: Path) -> str:
 
 
 def _settings(architecture: str, layers: int) -> list[str]:
-    """What to set for a training of an architecture, by its name; more layers than a recipe has are asked for."""
+    """What to set for a training of an architecture, by its name, with more layers than default recipes have."""
     from trifold.analysis import ARCHITECTURES
-    from trifold.training import read_recipe
+    from trifold.training import default_recipe, read_recipe
 
+    least = min(read_recipe(default_recipe(device)).model.layers for device in ("cpu", "cuda"))
     settings = dict(next(one.settings for one in ARCHITECTURES if one.label == architecture))
-    if layers > read_recipe("paper").model.layers:
+    if layers > least:
         settings["layers"] = layers
     return [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
 

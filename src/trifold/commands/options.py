@@ -38,7 +38,7 @@ Memory = Annotated[
 ]
 
 ModelFile = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A model file, or the name of a shipped model: see `trifold models`.")
+    str, typer.Argument(metavar="MODEL", help="A model file, a run folder, or the name of a shipped model.")
 ]
 DomainFile = Annotated[Path | None, typer.Option("--domain", "-d", help="The PDDL domain file.")]
 MaxSteps = Annotated[int, typer.Option("--max-steps", min=0, help="Steps after which the policy gives up.")]

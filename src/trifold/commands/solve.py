@@ -234,7 +234,7 @@ def _summary(attempt: Attempt) -> str:
     if trajectory.evaluated:
         parts.append(f"{counted(trajectory.evaluated, 'state')} evaluated")
     if trajectory.known is not None:
-        parts.append(f"{trajectory.known} known")
+        parts.append(f"{counted(trajectory.known, 'state')} known")
     if attempt.validated:
         parts.append("valid for Unified Planning, too")
     if attempt.peak_gib is not None:

@@ -35,7 +35,12 @@ PAPERS_ENCODERS = ("plain", "pairs", "compositions", "oblivious", "marks")
 
 
 def label_steps(
-    problem: Problem, steps: tuple[ExplainedStep, ...], actions: Sequence[str], max_states: int, seconds: float
+    problem: Problem,
+    steps: tuple[ExplainedStep, ...],
+    actions: Sequence[str],
+    max_states: int,
+    seconds: float,
+    memory_gib: float | None = None,
 ) -> tuple[tuple[ExplainedStep, ...], Labels]:
     """The steps with V* of all states that they speak of, or as they are and why not."""
     if not max_states:
@@ -48,7 +53,7 @@ def label_steps(
         "max_states": max_states,
         "actions": list(actions),
     }
-    limits = Limits(seconds, LABEL_GIB)
+    limits = Limits(seconds, LABEL_GIB if memory_gib is None else min(LABEL_GIB, memory_gib))
     (result,) = run_isolated("trifold.pddl.way:label_way", [job], workers=1, limits=limits)
     facts: dict[str, Any] = (
         {"outcome": result.outcome, "message": result.message} if result.error else result.value or {}

@@ -32,6 +32,7 @@ def explain(
     timeout: float | None = None,
     max_states: int = LABEL_STATES,
     label_seconds: float = LABEL_SECONDS,
+    memory_gib: float | None = None,
     on_step: OnStep | None = None,
     on_labels: Callable[[], None] = lambda: None,
 ) -> Explanation:
@@ -41,9 +42,9 @@ def explain(
     file, of the model's domain. `policy` is a name, as for `solve`, or None: the best that the model has.
 
     V* is found in a child process, of problems with at most `max_states` states, 0 for none, in at most `label_seconds`
-    seconds; where it is not, the explanation says why, and if the policy found no plan a search looks for one, as long,
-    to see where V rises along it. `timeout` seconds are for all of it. `on_step` is told of each
-    step, and `on_labels` when the search for V* begins.
+    seconds and `memory_gib` GiB, 4 if it is None; where it is not, the explanation says why, and if the policy found no
+    plan a search looks for one, as long, to see where V rises along it. `timeout` seconds are for all of it. `on_step`
+    is told of each step, and `on_labels` when the search for V* begins.
 
     >>> explanation = explain("model.safetensors", "problem.pddl")
     >>> explanation.outcome.value, explanation.steps[0].distance, explanation.departures
@@ -61,9 +62,10 @@ def explain(
     policy = policy or ("actions" if scores.looks else "values")
     seconds = None if timeout is None else left(timeout)
     found = solve(problem, scores, policy=policy, max_steps=max_steps, timeout=seconds, on_step=on_step)
-    steps = _look_again(problem, scores, found, policy)
+    taken = found.actions[: len(found.states) - 1]  # a policy of one's own may return what is not applicable
+    steps = _look_again(problem, scores, replace(found, actions=taken), policy)
     on_labels()
-    steps, labels = label_steps(problem, steps, found.actions, max_states, left(label_seconds))
+    steps, labels = label_steps(problem, steps, taken, max_states, left(label_seconds), memory_gib)
     explanation = Explanation(
         model=model.name if isinstance(model, Model) else "V",
         domain=problem.domain.name,
@@ -79,9 +81,14 @@ def explain(
     if found.plan is None and not explanation.is_labelled and steps[0].value is not None:
         explanation = replace(explanation, hump=find_hump(problem, scores, set(found.states), left(label_seconds)))
     if isinstance(model, Model):
-        facts: dict[str, Any] = {"training": read_training(model), "unseen": find_unseen(model, problem, found.states)}
-        explanation = replace(explanation, **facts, blur=colour_states(model, problem, found.states, steps))
+        explanation = _add_training(explanation, model, problem, found.states)
     return replace(explanation, seconds=time.monotonic() - began)
+
+
+def _add_training(explanation: Explanation, model: Model, problem: Problem, states: tuple[State, ...]) -> Explanation:
+    """What the model's training had, what it never had, and what its network cannot tell apart."""
+    facts: dict[str, Any] = {"training": read_training(model), "unseen": find_unseen(model, problem, states)}
+    return replace(explanation, **facts, blur=colour_states(model, problem, states, explanation.steps))
 
 
 def _load(

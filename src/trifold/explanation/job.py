@@ -29,6 +29,7 @@ class ExplainJob:
     label_seconds: float
     device: str = "auto"
     timeout: float | None = None  # after which the child will be ended: it ends before
+    memory_gib: float | None = None  # that the child has, and its own child, too
 
 
 def explain_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -62,6 +63,7 @@ def explain_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -
             timeout=None if asked.timeout is None else asked.timeout - MARGIN - (time.monotonic() - began),
             max_states=asked.max_states,
             label_seconds=asked.label_seconds,
+            memory_gib=asked.memory_gib,
             on_step=lambda step: report({"event": "step", **asdict(step)}),
             on_labels=lambda: report({"event": "labelling"}),
         )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from trifold.explanation.advice import LOST, advise
 from trifold.explanation.explanation import Choice, ExplainedStep, Explanation
 from trifold.outcomes import Outcome
+from trifold.words import counted
 
 SHORT = 8
 """Ways of at most so many steps are shown whole."""
@@ -36,7 +37,7 @@ def _verdict(explanation: Explanation) -> Iterator[str]:
         yield f"V* is not known: {explanation.labels.message or explanation.labels.outcome.value}."
         if explanation.rises:
             first = explanation.rises[0].number + 1
-            yield f"V rises at {_count(len(explanation.rises), 'step')}, first at step {first}."
+            yield f"V rises at {counted(len(explanation.rises), 'step')}, first at step {first}."
     elif explanation.steps[0].distance == math.inf:
         yield "There is no plan: the problem is unsolvable."
     elif explanation.departures:
@@ -46,7 +47,7 @@ def _verdict(explanation: Explanation) -> Iterator[str]:
     if ties := explanation.ties:
         wrong = sum(step.is_departure for step in ties)
         told = f", {wrong} of them wrongly" if wrong else ""
-        yield f"At {_count(len(ties), 'step')} the best actions were tied, and their text decided{told}."
+        yield f"At {counted(len(ties), 'step')} the best actions were tied, and their text decided{told}."
 
 
 def _ending(explanation: Explanation) -> str:
@@ -55,18 +56,18 @@ def _ending(explanation: Explanation) -> str:
     match explanation.outcome:
         case Outcome.SOLVED:
             if optimal == taken:
-                return f"solved in {_count(taken, 'step')}, which is optimal."
-            return f"solved in {_count(taken, 'step')}{best}."
+                return f"solved in {counted(taken, 'step')}, which is optimal."
+            return f"solved in {counted(taken, 'step')}{best}."
         case Outcome.STUCK:
             last = explanation.steps[-1].choices
             why = "all of its successors were visited before" if last else "no action is applicable there"
-            why = f"stuck after {_count(taken, 'step')}, {why}"
+            why = f"stuck after {counted(taken, 'step')}, {why}"
         case Outcome.STEP_LIMIT:
-            why = f"the limit of {_count(explanation.max_steps, 'step')} was reached"
+            why = f"the limit of {counted(explanation.max_steps, 'step')} was reached"
         case Outcome.CYCLE:
-            why = f"after {_count(taken, 'step')} it would go round in a cycle"
+            why = f"after {counted(taken, 'step')} it would go round in a cycle"
         case other:
-            why = f"{other.value} after {_count(taken, 'step')}"
+            why = f"{other.value} after {counted(taken, 'step')}"
     if explanation.plateau >= LOST:
         why += f", the last {explanation.plateau} of them without a lesser V"
     return f"not solved, {why}{best}."
@@ -77,7 +78,7 @@ def _departure(explanation: Explanation) -> Iterator[str]:
     chosen = step.chosen
     assert chosen is not None
     best = next((one for one in step.choices if step.is_optimal(one)), None)
-    lost = "into a dead end" if step.loss == math.inf else f"which costs {_count(int(step.loss or 0), 'step')}"
+    lost = "into a dead end" if step.loss == math.inf else f"which costs {counted(int(step.loss or 0), 'step')}"
     yield f"It leaves the optimal way at step {step.number + 1} by {_named(chosen)}, {lost}" + (
         f"; {_named(best)} is optimal." if best else "."
     )
@@ -161,7 +162,3 @@ def _align(rows: Sequence[Sequence[str]], sides: str) -> str:
     lines = ["  ".join(form[s](cell, w) for s, cell, w in zip(sides, row, widths, strict=True)) for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))
     return "\n".join(line.rstrip() for line in lines)
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"

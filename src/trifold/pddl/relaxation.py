@@ -44,11 +44,16 @@ class Relaxation:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Let nothing reach standard output meanwhile: pymimir prints every atom that it grounds."""
-    c_library = ctypes.CDLL(None)
-    sys.stdout.flush()
+    """Let nothing reach standard output meanwhile, from no thread: pymimir prints every atom that it grounds."""
+    try:
+        kept = os.dup(1)
+    except OSError:  # there is no standard output
+        yield
+        return
+    c_library, nothing = ctypes.CDLL(None), os.open(os.devnull, os.O_WRONLY)
+    if sys.stdout is not None:
+        sys.stdout.flush()
     c_library.fflush(None)
-    kept, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nothing, 1)
         yield

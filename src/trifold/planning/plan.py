@@ -41,7 +41,7 @@ def parse_plan(text: str, *, place: str | None = None) -> list[str]:
                 place=place,
                 remedy="write one action per line, such as (pick-up a)",
             )
-        actions.append(_canonical(action))
+        actions.append(canonical(action))
     return actions
 
 
@@ -75,7 +75,7 @@ def replay(problem: Task[State], actions: Sequence[str]) -> Replay:
     """Replay the actions by the successors of any task, such as pymimir's of a problem."""
 
     def successor(state: State, action: str) -> State | None:
-        return {_canonical(name): after for name, after in problem.successors(state)}.get(action)
+        return {canonical(name): after for name, after in problem.successors(state)}.get(action)
 
     return _replay(problem.initial_state, successor, problem.is_goal, actions)
 
@@ -98,7 +98,7 @@ def _replay(
     actions: Sequence[str],
 ) -> Replay:
     """Apply the actions one after another, and test the goal at the end."""
-    for steps, action in enumerate(map(_canonical, actions)):
+    for steps, action in enumerate(map(canonical, actions)):
         after = successor(state, action)
         if after is None:
             return Replay(steps, f"step {steps + 1}: {action} is not applicable")
@@ -108,6 +108,6 @@ def _replay(
     return Replay(len(actions))
 
 
-def _canonical(action: str) -> str:
+def canonical(action: str) -> str:
     """One spelling for an action: lower case, single spaces."""
     return f"({' '.join(action.strip()[1:-1].lower().split())})"

@@ -32,7 +32,8 @@ def search_greedily(task: Task[State], scores: Scores[State], budget: Budget, on
     As many as `scores.batch` are expanded at once. A goal is noticed when it is met, not when it is expanded. Where
     nothing is left to expand, there is no plan.
     """
-    return _search_in_turns([(Greedy(task, scores), 1)], budget, on_step)
+    model = Greedy(task, scores)
+    return _search_in_turns([(model, 1)], model, budget, on_step)
 
 
 def search_in_turns(task: Task[State], scores: Scores[State], budget: Budget, on_step: OnStep) -> Trajectory:
@@ -47,12 +48,13 @@ def search_in_turns(task: Task[State], scores: Scores[State], budget: Budget, on
     if not isinstance(problem, Problem):
         return search_greedily(task, scores, budget, on_step)
     searches: list[tuple[Turn, int]] = [(_counted(problem), COUNTED // BATCH)]
+    model = None if scores.is_blind else Greedy(task, scores)
     with suppress(GroundingError):
         relaxed: Scores[Any] = relaxed_plans(problem)
         searches.insert(0, (Greedy(task, relaxed), RELAXED // relaxed.batch))
-    if not scores.is_blind:
-        searches.insert(0, (Greedy(task, scores), 1))
-    return _search_in_turns(searches, budget, on_step)
+    if model is not None:
+        searches.insert(0, (model, 1))
+    return _search_in_turns(searches, model, budget, on_step)
 
 
 class Turn(Protocol):
@@ -87,8 +89,13 @@ def _counted(problem: Problem) -> Turn:
         return Greedy(problem, goal_counts(problem))
 
 
-def _search_in_turns(searches: Sequence[tuple[Turn, int]], budget: Budget, on_step: OnStep) -> Trajectory:
-    """Let each search expand its number of batches in turn, until one of them ends; a step is told after each turn."""
+def _search_in_turns(
+    searches: Sequence[tuple[Turn, int]], model: Turn | None, budget: Budget, on_step: OnStep
+) -> Trajectory:
+    """Let each search expand its number of batches in turn, until one of them ends; a step is told after each turn.
+
+    What states are worth is V for the one that goes by the model; of the others it is not told.
+    """
     while True:
         for search, batches in searches:
             for _ in range(batches):
@@ -96,9 +103,12 @@ def _search_in_turns(searches: Sequence[tuple[Turn, int]], budget: Budget, on_st
                 known = sum(search.size for search, _ in searches)
                 outcome = search.outcome or budget.end(steps) or _too_many(known, budget)
                 if outcome is not None:
-                    return replace(search.trajectory(outcome, steps), known=known)
+                    found = replace(search.trajectory(outcome, steps), known=known)
+                    unknown = (math.nan,) * len(found.values)
+                    return found if search is model else replace(found, values=unknown)
                 search.expand_batch()
-            on_step(replace(search.last, number=sum(search.steps for search, _ in searches)))
+            value = search.last.value if search is model else math.nan
+            on_step(replace(search.last, number=sum(search.steps for search, _ in searches), value=value))
 
 
 @dataclass

@@ -11,7 +11,7 @@ from trifold.outcomes import Outcome
 from trifold.pddl import Executor
 from trifold.planning.improve import improve as improve_plan
 from trifold.planning.patience import Patience
-from trifold.planning.plan import judge, replay, states_along
+from trifold.planning.plan import canonical, judge, replay, states_along
 from trifold.planning.policies import find_policy
 from trifold.planning.policy import Budget, Memory, OnStep, Policy, Scores, State, Step, Task, Trajectory
 
@@ -138,7 +138,9 @@ def _believe(problem: Task[State], found: Trajectory) -> Trajectory:
 def _follow(
     policy: str | Policy, problem: Task[State], scores: Scores[State], budget: Budget, on_step: OnStep
 ) -> Trajectory:
-    """What a policy returns, with its name."""
-    if isinstance(policy, str):
-        return replace(find_policy(policy)(problem, scores, budget, on_step), found_by=policy)
-    return replace(policy(problem, scores, budget, on_step), found_by=getattr(policy, "__name__", None))
+    """What a policy returns, with its name; actions of PDDL are spelled as the problem spells them."""
+    name = policy if isinstance(policy, str) else getattr(policy, "__name__", None)
+    found = (find_policy(policy) if isinstance(policy, str) else policy)(problem, scores, budget, on_step)
+    if getattr(problem, "executor", None):  # it is of PDDL, whose names have no case
+        found = replace(found, actions=tuple(map(canonical, found.actions)))
+    return replace(found, found_by=name)

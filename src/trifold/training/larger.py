@@ -59,6 +59,7 @@ def attempt_larger(
     device: str,
     workers: int | None,
     seconds: float,
+    memory_gib: float | None,
     on_attempt: Callable[[Attempt], None],
 ) -> Coverage | None:
     """What the policy of a model does on larger problems, for a part of the seconds of a training; None without any.
@@ -84,7 +85,8 @@ def attempt_larger(
     ]
     attempts: list[Attempt] = []
     budget = max(LEAST_SECONDS, SHARE * seconds)
-    limits = Limits(max(SECONDS, budget * workers / len(jobs)))
+    memory_gib = memory_gib if device == "cpu" else None  # CUDA reserves far more than it uses
+    limits = Limits(max(SECONDS, budget * workers / len(jobs)), memory_gib)
     with closing(attempt_each(jobs, workers=workers, limits=limits)) as tried:
         for attempt in tried:
             attempts.append(attempt)

@@ -168,7 +168,7 @@ def _run(
     except KeyboardInterrupt:
         _keep(prepared, endings)
         raise
-    chosen, best = best_seed(endings, prepared.settings.keep_by)
+    best_seed(endings, prepared.settings.keep_by)  # raises if all have failed
     seconds = sum(ending.state.seconds for ending in endings.values())
     larger = None
     if try_larger:
@@ -180,10 +180,12 @@ def _run(
             device=content["device"],
             workers=workers,
             seconds=seconds,
+            memory_gib=recorded_recipe(content).limits.memory_gib,
             on_attempt=watcher.tried,
         )
     kept = Model.load(folder.model, content["device"])  # another than the best seed's, if it was selected
     coverage = follow(kept, prepared.tracks) if prepared.tracks else None
+    chosen, best = kept.provenance["settings"]["seed"], kept.provenance["selected"]["validation_loss"]
     steps, settings = endings[chosen].state.step, prepared.settings
     advice = advise(
         Evidence(
