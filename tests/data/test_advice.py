@@ -51,3 +51,10 @@ def test_what_is_not_in_training_is_said_goals_first() -> None:
 def test_dead_ends_are_a_share_and_one_is_singular() -> None:
     lines = describe_extent(replace(TRAINING, problems=1))
     assert "in 1 problem of 3 sizes" in lines[0] and "1.0% of them dead ends" in lines[1]
+
+
+def test_more_of_a_kind_is_said_where_there_are_no_more_objects_in_all() -> None:
+    known = Extent(2, 36, 0, 5, ((5, 1), (9, 1)), {"room": (2, 4)}, {"room": 2})
+    assert compare_extents(known, Extent(1, 0, 0, 0, ((9, 1),), {"room": (8, 8)}, {"room": 1})) == [
+        "room up to 8, and up to 4 in training"
+    ]

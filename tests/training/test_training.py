@@ -489,3 +489,9 @@ def test_both_heads_are_trained_told_and_resumed(folder: Path, tmp_path: Path) -
     assert all(0 <= line["optimal"] <= 1 and line["validation"] >= line["error"] > 0 for line in lines)
     model = whole.load()
     assert model.config.heads == "both" and model.schemas == (("drop", 3), ("move", 2), ("pick", 3))
+
+
+def test_a_run_folder_is_loaded_as_its_model(folder: Path, tmp_path: Path) -> None:
+    result = run_tiny(folder, tmp_path / "run")
+    found, kept = Model.load(tmp_path / "run").network.state_dict(), result.load().network.state_dict()
+    assert all(torch.equal(weight, kept[name]) for name, weight in found.items())

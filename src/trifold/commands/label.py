@@ -109,7 +109,7 @@ def _paragraph(summary: Summary, wanted: Extent | None) -> str:
     lines += [f"advice: {line}" for line in advise(summary.extent)]
     if wanted is not None:
         lines.append(f"\nfor {counted(wanted.problems, 'problem')} to solve")
-        lines += compare_extents(summary.extent, wanted) or ["nothing that these problems lack"]
+        lines += compare_extents(summary.extent, wanted) or ["nothing that the training problems lack"]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -80,6 +80,11 @@ def compare_extents(known: Extent, wanted: Extent) -> list[str]:
     most, largest = wanted.objects[1], known.objects[1]
     if largest and most > largest:
         said.append(f"up to {most} objects, {most / largest:.1f} times as many as in training")
+        return said
+    for name, (_, most) in wanted.kinds.items():  # no more objects in all, but maybe of a kind
+        fewest, largest = known.kinds.get(name, (0, 0))
+        if fewest < largest < most:
+            said.append(f"{name} up to {most}, and up to {largest} in training")
     return said
 
 

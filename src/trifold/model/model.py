@@ -339,8 +339,9 @@ class Model:
 
     @classmethod
     def load(cls, path: Path | str, device: torch.device | str = "cpu", kernels: str = "auto") -> Model:
-        """Read a model file. Nothing in it is executed, and its checksum is checked."""
-        with checkpoint.opened(Path(path), kind="model") as file:
+        """Read a model file, or that of a run folder. Nothing in it is executed, and its checksum is checked."""
+        path = Path(path) / "model.safetensors" if Path(path).is_dir() else Path(path)
+        with checkpoint.opened(path, kind="model") as file:
             header = ModelHeader.from_json(file.header)
             relations = trained_relations(header.config, header.signature, header.training_atoms, header.schemas)
             if len(relations) > len(file.entries):
