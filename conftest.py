@@ -37,6 +37,7 @@ SLOW = [
     "tests/explanation/test_following.py",
     "tests/fuzz",
     "tests/logic/test_compiled_navig_xy.py",
+    "tests/model/test_captured_look.py",
     "tests/model/test_heads.py",
     "tests/nn/test_cuda.py",
     "tests/nn/test_family.py",
