@@ -9,6 +9,9 @@ from trifold.errors import TrifoldError
 MAX_STEPS = 1000
 """Steps after which a policy gives up, as in the paper."""
 
+LABEL_STATES, LABEL_SECONDS = 1_000_000, 30.0
+"""States of a problem, and seconds, up to which an explanation looks for V*."""
+
 
 @dataclass(frozen=True)
 class LabelLimits:

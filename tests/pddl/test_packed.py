@@ -194,12 +194,14 @@ def test_what_is_not_strips_is_left_to_pymimir(old: str, new: str, why: str) -> 
 
 def test_many_ground_actions_or_atoms_are_left_to_pymimir(monkeypatch: pytest.MonkeyPatch) -> None:
     actions = len(ground(load_problem(load_domain(DOMAIN), PROBLEM)).actions)
+    monkeypatch.setattr(grounding, "MAX_ACTIONS", actions - 1)
     with pytest.raises(GroundingError, match=f"more than {actions - 1} ground actions"):
-        ground(load_problem(load_domain(DOMAIN), PROBLEM), actions - 1)
+        ground(load_problem(load_domain(DOMAIN), PROBLEM))
+    assert expand(DOMAIN, PROBLEM, 20_000).engine == "pymimir"
+    monkeypatch.setattr(grounding, "MAX_ACTIONS", 5_000)
     monkeypatch.setattr(grounding, "MAX_ATOMS", 5)
     with pytest.raises(GroundingError, match="more than 5 atoms"):
         ground(load_problem(load_domain(DOMAIN), PROBLEM))
-    assert expand(DOMAIN, PROBLEM, 20_000).engine == "pymimir"
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=40), max_size=6), st.booleans())

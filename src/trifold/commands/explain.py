@@ -12,7 +12,7 @@ import typer
 from trifold.commands import options
 from trifold.commands.progress import when_interrupted
 from trifold.commands.solve import check_files, read_files, show_steps
-from trifold.limits import MAX_STEPS
+from trifold.limits import LABEL_SECONDS, LABEL_STATES, MAX_STEPS
 
 if TYPE_CHECKING:
     from trifold.explanation import Explanation
@@ -42,8 +42,8 @@ def explain(
         Path | None, typer.Option("--plot", help="Draw V and V* along the way: a PNG, SVG or PDF, by the suffix.")
     ] = None,
     max_steps: options.MaxSteps = MAX_STEPS,
-    max_states: LabelStates = 1_000_000,
-    label_timeout: LabelTimeout = 30.0,
+    max_states: LabelStates = LABEL_STATES,
+    label_timeout: LabelTimeout = LABEL_SECONDS,
     timeout: options.Timeout = None,
     memory: options.Memory = None,
     device: options.Device = "auto",

@@ -2,14 +2,12 @@
 
 from trifold.explanation.advice import Advice, advise
 from trifold.explanation.explanation import Blur, Choice, ExplainedStep, Explanation, Hump, Labels, Training
-from trifold.explanation.following import LABEL_SECONDS, LABEL_STATES, explain
+from trifold.explanation.following import explain
 from trifold.explanation.job import ExplainJob
 from trifold.explanation.plot import picture_format, plot_explanation
 from trifold.explanation.text import explanation_text
 
 __all__ = [
-    "LABEL_SECONDS",
-    "LABEL_STATES",
     "Advice",
     "Blur",
     "Choice",

@@ -13,14 +13,11 @@ from typing import Any
 from trifold.errors import TrifoldError
 from trifold.explanation.evidence import colour_states, find_hump, find_unseen, label_steps, read_training
 from trifold.explanation.explanation import Choice, ExplainedStep, Explanation
-from trifold.limits import MAX_STEPS
+from trifold.limits import LABEL_SECONDS, LABEL_STATES, MAX_STEPS
 from trifold.model import Model
 from trifold.pddl import Problem, State, load_problem
 from trifold.planning import TIE, Memory, OnStep, Scores, Trajectory, solve
 from trifold.shipped import find_model
-
-LABEL_STATES, LABEL_SECONDS = 1_000_000, 30.0
-"""Where the search for V* ends: it is worth half a minute, and no more."""
 
 
 def explain(

@@ -79,12 +79,14 @@ class _Lifted(NamedTuple):
         return self.predicate, tuple(binding[term] for term in self.terms)
 
 
-def ground(problem: Problem, max_actions: int = MAX_ACTIONS) -> Grounding:
+def ground(problem: Problem, max_actions: int | None = None) -> Grounding:
     """Ground a problem's actions, or refuse with GroundingError what is not STRIPS, or too large.
 
+    More than `max_actions` are too many, `MAX_ACTIONS` if it is None.
     Not STRIPS are derived atoms, universal conditions, and conditional or universal effects.
     Disjunctive and existential conditions are fine: pymimir has turned them into more actions and parameters.
     """
+    max_actions = MAX_ACTIONS if max_actions is None else max_actions
     engine = problem.engine.problem
     if len(engine.get_problem_and_domain_derived_predicates()):
         raise GroundingError("it has derived atoms, or conditions with forall", place=problem.name)
