@@ -47,7 +47,7 @@ lint: .venv/installed
 types: .venv/installed
 	$(BIN)/mypy
 
-.venv/installed: pyproject.toml constraints.txt
+.venv/installed: pyproject.toml setup.py constraints.txt $(wildcard src/trifold/native/source/*)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Trifold needs Python 3.11 or newer; try make PYTHON=python3.11")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'

@@ -25,7 +25,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sealed": set(),
     "lines": {"errors", "files", "sealed"},
     "tensor_file": {"errors", "files", "sealed"},
-    "structures": set(),
+    "lazy": set(),
+    "native": set(),
+    "structures": {"lazy"},
     "domains": {"expressions", "files"},
     "plugins": {"errors"},
     "processes": {"errors", "files", "memory", "outcomes", "plugins"},
@@ -33,14 +35,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "encoders": {"errors", "memory", "structures"},
     "wl": {"structures"},
     # Of wl: elements of one colour are computed once.
-    "nn": {"errors", "memory", "structures", "wl"},
+    "nn": {"errors", "memory", "native", "structures", "wl"},
     "logic": {"errors", "nn", "structures"},
     # Of wl: a hold-out shares no state with what is trained on.
     "data": {"encoders", "errors", "files", "limits", "memory", "outcomes", "pddl"}
     | {"processes", "sealed", "structures", "wl", "words"},
     # Of planning: a model solves a problem. Planning knows no model.
-    "model": {"encoders", "errors", "expressions", "nn", "pddl", "planning", "sealed", "structures", "tensor_file"}
-    | {"words"},
+    "model": {"encoders", "errors", "expressions", "lazy", "native", "nn", "pddl", "planning", "sealed", "structures"}
+    | {"tensor_file", "words"},
     "shipped": {"errors", "model", "tensor_file"},
     "planning": {"errors", "files", "limits", "outcomes", "pddl"},
     "evaluation": {"errors", "expressions", "files", "limits", "lines", "memory", "model", "outcomes", "pddl"}
@@ -75,6 +77,7 @@ ONLY_LIBRARIES: dict[str, set[str]] = {
     "tensor_file": set(),
     "memory": set(),
     "domains": set(),
+    "native": {"numpy"},
     "structures": {"torch"},
 }
 LIBRARY_HOME = {"pymimir": "pddl", "unified_planning": "up"}

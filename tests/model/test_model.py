@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 
 from trifold.domains import DOMAINS, domain_text
 from trifold.errors import TrifoldError
-from trifold.model import Model, ModelConfig, UntrainedRelation, checkpoint
+from trifold.model import Model, ModelConfig, UntrainedRelation, checkpoint, opening
 from trifold.pddl import Problem, State, load_domain, load_problem
 from trifold.planning import Outcome, replay
 
@@ -151,7 +151,7 @@ def test_foreign_newer_and_other_files_are_refused(model: Model, tmp_path: Path)
     checkpoint.write(path, {}, {"kind": "training"})
     with pytest.raises(TrifoldError, match="a training file, not a model file"):
         Model.load(path)
-    checkpoint.write(path, {}, {"kind": "model", "format": checkpoint.FORMAT + 1})
+    checkpoint.write(path, {}, {"kind": "model", "format": opening.FORMAT + 1})
     with pytest.raises(TrifoldError, match="newer than this version"):
         Model.load(path)
 

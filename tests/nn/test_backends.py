@@ -11,9 +11,11 @@ from oracles import SIGNATURE, from_naive, random_structures
 from trifold.encoders import Plain
 from trifold.errors import TrifoldError
 from trifold.model import BeyondBackend, Model, ModelConfig
+from trifold.native import obstacle
 from trifold.nn import BACKENDS, REFERENCE, RGNN, EdgeTransformer, Network, choose_backend
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
+BEST = "cpu" if obstacle() else "native"
 
 
 class Mine(Network):
@@ -27,7 +29,7 @@ def name(network: Network, device: torch.device, kernels: str = "auto") -> str:
 def test_each_network_has_the_best_backend_of_its_device() -> None:
     pytest.importorskip("triton")
     networks = RGNN([], 32, 1), RGNN([], 24, 1), EdgeTransformer([], 24, 1), Mine()
-    assert [name(network, CPU) for network in networks] == ["cpu", "cpu", "reference", "reference"]
+    assert [name(network, CPU) for network in networks] == [BEST, BEST, "reference", "reference"]
     assert [name(network, CUDA) for network in networks] == ["cuda", "reference", "cuda", "reference"]
 
 
@@ -59,7 +61,7 @@ def test_kernels_have_three_names() -> None:
 
 def test_a_model_says_by_what_it_is_computed_and_can_be_told() -> None:
     model = fresh()
-    assert model.backend.name == "cpu"
+    assert model.backend.name == BEST
     assert model.to("cpu", "reference").backend is REFERENCE
     structures = from_naive(random_structures(4, objects=5, atoms=8, seed=1))
     reference = model.structure_values(structures)
@@ -70,7 +72,7 @@ def test_what_is_beyond_a_backend_is_left_to_the_reference_counted_and_said() ->
     model = fresh()
     structures = from_naive(random_structures(4, objects=5, atoms=8, seed=1))
     expected = model.to("cpu", "reference").structure_values(structures)
-    model.backend = replace(BACKENDS[RGNN][1], reaches=lambda network, union: union.elements <= 5)
+    model.backend = replace(BACKENDS[RGNN][-1], reaches=lambda network, union: union.elements <= 5)
     with pytest.warns(BeyondBackend, match="beyond the limits of the backend cpu"):
         found = model.structure_values(structures)
     assert torch.equal(found, expected) and model.beyond == 1

@@ -10,10 +10,10 @@ from trifold.encoders.compositions import Compositions
 from trifold.encoders.fixed import FixedPairs
 from trifold.encoders.marks import Marks
 from trifold.encoders.oblivious import Oblivious
-from trifold.encoders.pairs import OBJECT, Pairs
+from trifold.encoders.pairs import Pairs
 from trifold.encoders.plain import Plain
 from trifold.encoders.queries import Queried
-from trifold.structures import TRIANGLE, Signature, Structures
+from trifold.structures import OBJECT, TRIANGLE, Signature, Structures
 
 
 class Encoder(Protocol):

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from trifold.encoders import square
-from trifold.encoders.pairs import OBJECT
 from trifold.errors import TrifoldError
-from trifold.structures import MARK, READOUT, Relation, Signature, Structures
+from trifold.structures import MARK, OBJECT, READOUT, Relation, Signature, Structures
 
 
 @dataclass(frozen=True)

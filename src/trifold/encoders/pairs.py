@@ -11,6 +11,7 @@ from torch import Tensor
 from trifold.errors import TrifoldError
 from trifold.memory import MAX_TRIPLES
 from trifold.structures import (
+    OBJECT,
     READOUT,
     TRIANGLE,
     Relation,
@@ -19,9 +20,6 @@ from trifold.structures import (
     expand_segments,
     segment_starts,
 )
-
-OBJECT = "@object"
-"""Obj: the unary relation of the pairs ⟨o,o⟩."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from trifold.planning import Scores, Step, Trajectory, find_policy, goal_counts,
 from trifold.provenance import Origin, processor_name
 
 if TYPE_CHECKING:
-    from trifold.model import Model
+    from trifold.model import Model, NativeModel
     from trifold.pddl import Domain, Problem, State
 
 MARGIN = 0.3
@@ -138,31 +138,28 @@ def describe_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
     asked = SolveJob(**job)
     assert asked.policy is not None
     find_policy(asked.policy)  # before torch, which is slow to load
-    import torch
-
     model, _, about = _prepare(asked)
     assert model is not None
-    on_cuda = model.device.type == "cuda"
-    hardware = torch.cuda.get_device_name(model.device) if on_cuda else processor_name()
+    hardware = processor_name()
+    if about["device"].startswith("cuda"):
+        import torch
+
+        hardware = torch.cuda.get_device_name(about["device"])
     return about | {"hardware": hardware, "origin": asdict(Origin.of(model.provenance))}
 
 
-def _prepare(job: SolveJob) -> tuple[Model | None, Domain, dict[str, Any]]:
-    """The model, the domain, and their names for the record. Without a model torch is not loaded."""
+def _prepare(job: SolveJob) -> tuple[NativeModel | Model | None, Domain, dict[str, Any]]:
+    """The model, the domain, and their names for the record."""
     from trifold.pddl import load_domain
 
     if job.model is None:
         assert job.domain is not None
         domain = load_domain(Path(job.domain))
         return None, domain, {"model": None, "domain": domain.name, "device": None}
-    import torch
-
     from trifold.model import choose_device
 
-    if job.threads is not None:
-        torch.set_num_threads(job.threads)
     device = choose_device(job.device)
-    model = _load_model(job.model, device)
+    model = _load_model(job.model, device, job.threads)
     # The domain is not kept between jobs: the engine's objects must not live until the process ends.
     domain = model.domain if job.domain is None else load_domain(Path(job.domain))
     model.check_domain(domain)
@@ -170,7 +167,7 @@ def _prepare(job: SolveJob) -> tuple[Model | None, Domain, dict[str, Any]]:
 
 
 @lru_cache(maxsize=1)
-def _load_model(path: str, device: str) -> Model:
-    from trifold.model import Model
+def _load_model(path: str, device: str, threads: int | None) -> NativeModel | Model:
+    from trifold.model import open_model
 
-    return Model.load(Path(path), device)
+    return open_model(Path(path), device, threads)

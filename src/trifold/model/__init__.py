@@ -1,12 +1,34 @@
-"""A model: encoder, network and readout, and the file that holds them."""
+"""A model: encoder, network and readout, and the file that holds them.
 
-from trifold.model.checkpoint import opened as open_checkpoint
-from trifold.model.checkpoint import read_tensors
-from trifold.model.checkpoint import write as write_checkpoint
+What needs torch is imported when it is first used: ``open_model`` reads and runs most models without it.
+"""
+
+from typing import TYPE_CHECKING
+
+from trifold.lazy import lazily
 from trifold.model.config import HEADS, NETWORKS, ModelConfig
 from trifold.model.device import choose_device
-from trifold.model.model import BeyondBackend, Model, UntrainedRelation
-from trifold.model.network import HeadedNetwork, LaidOutNetwork
+from trifold.model.fit import UntrainedRelation
+from trifold.model.native import NativeModel
+from trifold.model.quickest import open_model
+
+if TYPE_CHECKING:
+    from trifold.model.checkpoint import read_tensors
+    from trifold.model.checkpoint import write as write_checkpoint
+    from trifold.model.model import BeyondBackend, Model
+    from trifold.model.network import HeadedNetwork, LaidOutNetwork
+    from trifold.model.opening import opened as open_checkpoint
+
+__getattr__ = lazily(
+    __name__,
+    dict.fromkeys(["BeyondBackend", "Model"], "trifold.model.model")
+    | dict.fromkeys(["HeadedNetwork", "LaidOutNetwork"], "trifold.model.network")
+    | {
+        "open_checkpoint": "trifold.model.opening:opened",
+        "read_tensors": "trifold.model.checkpoint",
+        "write_checkpoint": "trifold.model.checkpoint:write",
+    },
+)
 
 __all__ = [
     "HEADS",
@@ -16,9 +38,11 @@ __all__ = [
     "LaidOutNetwork",
     "Model",
     "ModelConfig",
+    "NativeModel",
     "UntrainedRelation",
     "choose_device",
     "open_checkpoint",
+    "open_model",
     "read_tensors",
     "write_checkpoint",
 ]

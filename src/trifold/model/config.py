@@ -1,19 +1,23 @@
-"""Which architecture a model has: a choice of encoder, which settles the network, and sizes, kept with the weights."""
+"""Which architecture a model has: a choice of encoder, which settles the network, and sizes, kept with the weights.
+
+Torch is imported where something is built, and not before: a model can be read and used without it.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-
-from trifold.encoders import ENCODERS, Encoder
 from trifold.errors import TrifoldError
-from trifold.nn import RGNN, SHARPNESS, EdgeTransformer, Network
+from trifold.native import SHARPNESS
 from trifold.sealed import Damaged, fill
 from trifold.structures import Relation
+
+if TYPE_CHECKING:
+    from trifold.encoders import Encoder
+    from trifold.nn import Network
 
 HEADS = ("values", "actions", "both")
 """What a model can answer: V of a state, a score for each of its actions, or both from the same embeddings."""
@@ -48,9 +52,6 @@ class ModelConfig:
     def __post_init__(self) -> None:
         if self.heads not in HEADS:
             raise TrifoldError(f"heads are {', '.join(HEADS)}, not {self.heads!r}")
-        if self.encoder not in ENCODERS:
-            known = f"one of {', '.join(ENCODERS)}; one of your own must be in a plugin that TRIFOLD_PLUGINS names"
-            raise TrifoldError(f"there is no encoder {self.encoder!r}", remedy=known)
         if not (1 <= self.dim <= MAX_DIM and 0 <= self.layers <= MAX_LAYERS):
             raise TrifoldError(
                 f"dim {self.dim} and layers {self.layers} make no network",
@@ -60,12 +61,32 @@ class ModelConfig:
             raise TrifoldError(f"t {self.t:g} is too large", remedy="use inf: from some t on all are the same")
         if not 0 < self.sharpness < math.inf:
             raise TrifoldError(f"sharpness {self.sharpness:g} makes no maximum", remedy="use a positive number")
+        if not self.is_plain_rgnn:
+            self._try_to_build()
+
+    @property
+    def is_plain_rgnn(self) -> bool:
+        """Whether it is an R-GNN over objects or an R-GNN[t]: any sizes fit together, so torch need not be asked."""
+        whole = self.t == math.inf or (self.t >= 0 and float(self.t).is_integer())
+        return self.encoder == "plain" or (self.encoder == "pairs" and whole)
+
+    def _try_to_build(self) -> None:
+        """Raise if there is no such encoder, or its network cannot have these sizes."""
+        import torch
+
+        from trifold.encoders import ENCODERS
+
+        if self.encoder not in ENCODERS:
+            known = f"one of {', '.join(ENCODERS)}; one of your own must be in a plugin that TRIFOLD_PLUGINS names"
+            raise TrifoldError(f"there is no encoder {self.encoder!r}", remedy=known)
         self.build_encoder()
         with torch.device("meta"):  # which takes no memory: that the sizes fit together is all that is asked
             self.build_network([])
 
     def build_encoder(self) -> Encoder:
         """The encoder, which maps states to what the network reads."""
+        from trifold.encoders import ENCODERS
+
         return ENCODERS[self.encoder](self.t)
 
     def build_network(self, relations: Sequence[Relation]) -> Network:
@@ -85,6 +106,8 @@ class ModelConfig:
     @property
     def label(self) -> str:
         """The architecture's name in the paper."""
+        if self.is_plain_rgnn:  # without torch
+            return "R-GNN" if self.encoder == "plain" else f"R-GNN[{'∞' if self.t == math.inf else int(self.t)}]"
         return self.build_encoder().label
 
     def to_json(self) -> dict[str, Any]:
@@ -107,10 +130,14 @@ class ModelConfig:
 
 
 def _build_rgnn(relations: Sequence[Relation], config: ModelConfig) -> Network:
+    from trifold.nn import RGNN
+
     return RGNN(relations, config.dim, config.layers, config.sharpness)
 
 
 def _build_edge_transformer(relations: Sequence[Relation], config: ModelConfig) -> Network:
+    from trifold.nn import EdgeTransformer
+
     return EdgeTransformer(relations, config.dim, config.layers)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trifold.model.config import ModelConfig
 from trifold.sealed import Damaged
 from trifold.structures import Signature
+
+if TYPE_CHECKING:
+    from trifold.pddl import Domain
 
 MAX_ARITY = 100
 MAX_RELATIONS = 10_000
@@ -36,6 +39,13 @@ class ModelHeader:
             "training_atoms": self.training_atoms,
             "provenance": self.provenance,
         }
+
+    def read_domain(self) -> Domain:
+        """The domain, from its PDDL."""
+        from trifold.expressions import Source
+        from trifold.pddl import load_domain
+
+        return load_domain(Source(self.domain_text, "the model's domain"))
 
     @classmethod
     def from_json(cls, header: dict[str, Any]) -> ModelHeader:

@@ -18,17 +18,22 @@ from trifold.errors import TrifoldError
 from trifold.model import checkpoint
 from trifold.model.captured import CapturedLook, capture_look
 from trifold.model.config import ModelConfig
+from trifold.model.fit import (
+    GOAL,
+    UntrainedRelation,
+    check_fit,
+    tell_difference,
+    unknown_message,
+    untrained,
+    untrained_message,
+)
 from trifold.model.header import ModelHeader
 from trifold.model.network import HeadedNetwork
-from trifold.model.relations import tell_difference, trained_relations
+from trifold.model.opening import opened
+from trifold.model.relations import trained_relations
 from trifold.nn import REFERENCE, Backend, Scored, choose_backend
 from trifold.sealed import Damaged
-from trifold.structures import (
-    MARK,
-    DisjointUnion,
-    Signature,
-    Structures,
-)
+from trifold.structures import DisjointUnion, Signature, Structures
 from trifold.words import counted
 
 if TYPE_CHECKING:
@@ -36,16 +41,8 @@ if TYPE_CHECKING:
     from trifold.planning import Trajectory
 
 
-GOAL = "@goal"
-"""In the names of the relations of goals."""
-
-
 class BeyondBackend(UserWarning):
     """Structures are beyond the limits of the backend, and the reference computed their values."""
-
-
-class UntrainedRelation(UserWarning):
-    """A state has atoms of a relation, or actions of a schema, that no training state had."""
 
 
 @dataclass(repr=False)
@@ -123,10 +120,13 @@ class Model:
     @property
     def domain(self) -> Domain:
         """The domain that the model was trained on, read from the model's own PDDL."""
-        from trifold.expressions import Source
-        from trifold.pddl import load_domain
+        return self.header.read_domain()
 
-        return load_domain(Source(self.domain_text, "the model's domain"))
+    @property
+    def header(self) -> ModelHeader:
+        """All of it but the weights, as its file says it."""
+        facts = (self.config, self.signature, self.domain_text, self.training_atoms)
+        return ModelHeader(*facts, self.provenance, self.schemas)
 
     def __repr__(self) -> str:
         heads = {"values": "V", "actions": "scores of actions", "both": "V and scores of actions"}[self.config.heads]
@@ -286,8 +286,7 @@ class Model:
             known = self.network.scores is None or self.network.scores.knows(name)
             if not known and f"({name})" not in self._warned:
                 self._warned.add(f"({name})")
-                message = f"no training state had an action {name}: it is taken where nothing else is left"
-                warnings.warn(message, UntrainedRelation, stacklevel=4)
+                warnings.warn(unknown_message(name), UntrainedRelation, stacklevel=4)
 
     def _check_structures(self, structures: Structures) -> None:
         """Raise if structures are of another domain, and warn of atoms that the model cannot see."""
@@ -307,20 +306,15 @@ class Model:
         return REFERENCE
 
     def check_domain(self, domain: Domain) -> None:
-        """Raise, naming the relations that differ, if the model is of another domain."""
-        remedy = "give a model of this domain, or leave --domain out: the model carries its own"
-        if domain.signature != self.signature:
-            raise TrifoldError(tell_difference(self.signature, domain.signature), remedy=remedy)
-        if self.config.has_actions and domain.schemas != self.schemas:
-            other = sorted(set(domain.schemas) ^ set(self.schemas))[0][0]
-            raise TrifoldError(f"the model does not fit the domain: its action {other} is another", remedy=remedy)
+        """Raise, naming what differs, if the model is of another domain."""
+        check_fit(self.header, domain)
 
     def check(self, problem: Problem) -> list[str]:
         """What a user should know before the model is used on a problem; raises if the model is of another domain."""
         self.check_domain(problem.domain)
         names = self.untrained(problem.structures([problem.initial_state]))
         self._warned = set(names)  # what is said here is not said again, and is new with each problem
-        return [_untrained_message(name) for name in names]
+        return [untrained_message(name) for name in names]
 
     def is_blind(self, problem: Problem) -> bool:
         """Whether part of the problem's goal is of a relation that no training state had: the model cannot see it."""
@@ -333,15 +327,13 @@ class Model:
         ``dtype`` is that of the weights in the file; a loaded model computes in float32 whatever it is.
         """
         weights = {name: weight.detach().to("cpu", dtype) for name, weight in self.network.state_dict().items()}
-        facts = (self.config, self.signature, self.domain_text, self.training_atoms)
-        header = ModelHeader(*facts, self.provenance, self.schemas)
-        checkpoint.write(Path(path), weights, header.to_json())
+        checkpoint.write(Path(path), weights, self.header.to_json())
 
     @classmethod
     def load(cls, path: Path | str, device: torch.device | str = "cpu", kernels: str = "auto") -> Model:
         """Read a model file, or that of a run folder. Nothing in it is executed, and its checksum is checked."""
         path = Path(path) / "model.safetensors" if Path(path).is_dir() else Path(path)
-        with checkpoint.opened(path, kind="model") as file:
+        with opened(path, kind="model") as file:
             header = ModelHeader.from_json(file.header)
             relations = trained_relations(header.config, header.signature, header.training_atoms, header.schemas)
             if len(relations) > len(file.entries):
@@ -356,20 +348,10 @@ class Model:
 
     def untrained(self, structures: Structures) -> list[str]:
         """The relations that these structures have atoms of and the training data had not."""
-        present = structures.atom_counts.sum(1).tolist()
-        trained = {name.removesuffix(MARK) for name, count in self.training_atoms.items() if count}
-        return [
-            name
-            for (name, _), count in zip(structures.signature, present, strict=True)
-            if count and name not in trained
-        ]
+        return untrained(structures.signature, structures.atom_counts.sum(1).tolist(), self.training_atoms)
 
     def _warn_untrained(self, structures: Structures) -> None:
         for name in self.untrained(structures):
             if name not in self._warned:
                 self._warned.add(name)
-                warnings.warn(_untrained_message(name), UntrainedRelation, stacklevel=4)
-
-
-def _untrained_message(name: str) -> str:
-    return f"no training state had an atom of {name}: the model ignores such atoms"
+                warnings.warn(untrained_message(name), UntrainedRelation, stacklevel=4)

@@ -1,4 +1,4 @@
-"""The relations that a model knows: those of its training, and how a domain's differ from them."""
+"""The relations that a model knows: those of its training."""
 
 from __future__ import annotations
 
@@ -29,15 +29,3 @@ def trained_relations(
             remedy="let it make this relation of the elements that are read out: see docs/architecture.md",
         )
     return [relation for relation in encoded if relation.name != READOUT and relation.name in met]
-
-
-def tell_difference(ours: Signature, theirs: Signature) -> str:
-    """Say which relations of a model a domain lacks, and which it has beyond them."""
-    parts = []
-    for owner, only in (("model", set(ours) - set(theirs)), ("domain", set(theirs) - set(ours))):
-        names = {name for name, _ in only}
-        # p@goal differs with p: saying so of p is enough.
-        told = [f"{name}/{arity}" for name, arity in sorted(only) if "@" not in name or name.split("@")[0] not in names]
-        if told:
-            parts.append(f"only the {owner} has {', '.join(told)}")
-    return "the model does not fit the domain: " + "; ".join(parts or ["their relations are in another order"])

@@ -1,6 +1,7 @@
 """Networks: structures → embeddings → values."""
 
-from trifold.nn.aggregate import SHARPNESS, smooth_max
+from trifold.native import SHARPNESS
+from trifold.nn.aggregate import smooth_max
 from trifold.nn.backends import BACKENDS, KERNELS, REFERENCE, Backend, choose_backend
 from trifold.nn.edge_transformer import EdgeTransformer
 from trifold.nn.fused import PRECISIONS, FusedRGNN

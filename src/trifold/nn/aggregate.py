@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-SHARPNESS = 12.0
-"""The sharpness of the smooth maximum in the authors' code; the paper gives none."""
+from trifold.native import SHARPNESS
 
 
 def smooth_max(messages: Tensor, receivers: Tensor, elements: int, sharpness: float = SHARPNESS) -> Tensor:

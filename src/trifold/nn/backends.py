@@ -11,6 +11,7 @@ from torch import Tensor
 
 from trifold.errors import TrifoldError
 from trifold.memory import MESSAGES_TO_VALUE, MESSAGES_TO_VALUE_ON_A_CARD
+from trifold.nn.compiled import embed_natively, lacks_library
 from trifold.nn.cpu import embed_on_cpu
 from trifold.nn.cuda import attend_by_kernels, embed_by_kernels, is_within_reach, lacks_kernels, lacks_message_kernels
 from trifold.nn.edge_transformer import EdgeTransformer
@@ -26,7 +27,7 @@ KERNELS = ("auto", "reference", "fused")
 class Backend:
     """One way to compute a network of one kind.
 
-    name       "reference", "cpu" or "cuda"
+    name       "reference", "cpu", "native" or "cuda"
     embed      (network, union) → the embeddings of its elements
     obstacle   (network, device) → why it cannot run this network there, or None if it can
     reaches    (network, union) → whether the union is within its limits; where it is not, the reference must do
@@ -61,6 +62,7 @@ BACKENDS: dict[type[Network], tuple[Backend, ...]] = {
             captured=True,
             max_rows=MESSAGES_TO_VALUE_ON_A_CARD,
         ),
+        Backend("native", embed_natively, lacks_library),
         Backend("cpu", embed_on_cpu, _off_the_cpu),
     ),
     EdgeTransformer: (

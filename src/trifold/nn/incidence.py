@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from trifold.nn.aggregate import SHARPNESS
+from trifold.native import SHARPNESS
 
 
 class Incidence:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from trifold.nn.aggregate import SHARPNESS, smooth_max
+from trifold.native import SHARPNESS
+from trifold.nn.aggregate import smooth_max
 from trifold.nn.mlp import MLP
 from trifold.structures import DisjointUnion
 

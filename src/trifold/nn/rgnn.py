@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from trifold.nn.aggregate import SHARPNESS
+from trifold.native import SHARPNESS
 from trifold.nn.incidence import Incidence
 from trifold.nn.initial import InitialEmbeddings
 from trifold.nn.mlp import MLP

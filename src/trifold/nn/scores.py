@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from trifold.nn.aggregate import SHARPNESS
+from trifold.native import SHARPNESS
 from trifold.nn.mish import mish
 from trifold.nn.mlp import MLP
 from trifold.structures import APPLICABLE, NULLARY, OPTIMAL, DisjointUnion, Relation

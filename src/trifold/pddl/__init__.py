@@ -1,7 +1,7 @@
 """PDDL problems, their states as structures, state spaces with optimal distances: the only importer of pymimir."""
 
 from trifold.pddl.actions import ActionTable
-from trifold.pddl.atoms import EVERY_OBJECT, AtomTable, Integers
+from trifold.pddl.atoms import EVERY_OBJECT, AtomRows, AtomTable, Integers
 from trifold.pddl.description import DomainDescription, Literal
 from trifold.pddl.executor import Executor
 from trifold.pddl.expansion import StateLimitError, UnsolvableError, expand, expand_with_pymimir
@@ -21,6 +21,7 @@ __all__ = [
     "EVERY_OBJECT",
     "VERSION",
     "ActionTable",
+    "AtomRows",
     "AtomTable",
     "Domain",
     "DomainDescription",

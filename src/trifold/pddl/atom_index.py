@@ -55,6 +55,7 @@ class AtomIndex:
         )
         self.signs = np.empty(0, np.int64)  # of each index: 1 if the goal asks for the atom, −1 if for its negation
         self.literals: list[Literal] = []
+        self._rows = np.empty((64, 1 + self.width), np.int32)  # of the literals, with room for more
         self.index_of = np.empty(0, np.int32)  # pymimir's code of an atom → our index, UNSEEN or INVENTED
         self.has_invented = False
         self._table: AtomTable | None = None
@@ -65,11 +66,15 @@ class AtomIndex:
         return [self.relation_of[relation], *indices, *[0] * (self.width - len(indices))]
 
     @property
+    def rows(self) -> Integers:
+        """(A, 1 + m) the atoms met so far, as ``row`` gives them."""
+        return self._rows[: len(self.literals)]
+
+    @property
     def table(self) -> AtomTable:
         """The atoms met so far."""
         if self._table is None:
-            rows = [self.row(literal.predicate, literal.arguments) for literal in self.literals]
-            varying = np.array(rows, np.int32).reshape(-1, 1 + self.width)
+            varying = self.rows
             self._table = AtomTable(
                 self.relations,
                 tuple(self.object_of),
@@ -125,11 +130,18 @@ class AtomIndex:
                 name = atom.get_predicate().get_name()
                 if name in self.predicates:
                     grown[code] = len(self.literals)
-                    self.literals.append(Literal(name, tuple(item.get_name() for item in atom.get_objects())))
+                    self._add(Literal(name, tuple(item.get_name() for item in atom.get_objects())))
                 else:
                     grown[code] = INVENTED
                     self.has_invented = True
         self._table = None
+
+    def _add(self, literal: Literal) -> None:
+        """Give the next number to an atom. Rows that were handed out stay as they are."""
+        if len(self.literals) == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+        self._rows[len(self.literals)] = self.row(literal.predicate, literal.arguments)
+        self.literals.append(literal)
 
 
 def _codes(lists: Sequence[Sequence[int]]) -> tuple[Integers, Integers]:

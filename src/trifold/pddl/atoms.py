@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,20 @@ Integers = NDArray[np.integer]
 
 EVERY_OBJECT = -1
 """The argument of a nullary atom p(), which stands for p(o) for every object o."""
+
+
+class AtomRows(NamedTuple):
+    """The atoms of some states of one problem. A row is a relation and its arguments, padded, as in ``AtomTable``.
+
+    fixed    (S, 1 + m) the atoms that are true in every state
+    varying  (A, 1 + m) those that are true in some
+    offsets  (states + 1,) and indices (Σ atoms,): state i has the varying atoms ``indices[offsets[i]:offsets[i + 1]]``
+    """
+
+    fixed: Integers
+    varying: Integers
+    offsets: Integers
+    indices: Integers
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,13 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from trifold.errors import TrifoldError
 from trifold.expressions import Source, open_source, parse
 from trifold.pddl.actions import ActionTable, GroundName, parse_action
 from trifold.pddl.atom_index import AtomIndex
-from trifold.pddl.atoms import Integers
+from trifold.pddl.atoms import AtomRows, Integers
 from trifold.pddl.description import DomainDescription, check_atom, describe_domain
 from trifold.pddl.engine import Engine, create_context, release_at_exit
 from trifold.pddl.executor import Executor
@@ -83,6 +85,7 @@ class Problem:
         self.notes = description.notes
         self._states: weakref.WeakValueDictionary[int, State] = weakref.WeakValueDictionary()
         self._action_texts: dict[int, str] = {}
+        self._action_rows: dict[str, list[int]] = {}
         self.description = description
         self.engine = Engine(create_context(domain.rewritten, write_problem(domain.description, description)))
         release_at_exit(self)
@@ -119,6 +122,11 @@ class Problem:
         offsets, indices = self.atom_index.gather([state.handle for state in states])
         return self.atom_index.table.structures(offsets, indices)
 
+    def atom_rows(self, states: Sequence[State]) -> AtomRows:
+        """The atoms of states as arrays: what ``structures`` is made of, without torch."""
+        offsets, indices = self.atom_index.gather([state.handle for state in states])
+        return AtomRows(self.atom_index.static_rows, self.atom_index.rows, offsets, indices)
+
     def sort_actions(self, names: Iterable[GroundName]) -> list[GroundName]:
         """Ground actions in the order of schemas, then of objects."""
         schema_of = {name: index for index, (name, _) in enumerate(self.domain.schemas)}
@@ -127,7 +135,17 @@ class Problem:
 
     def action_table(self, actions: Sequence[str]) -> ActionTable:
         """Actions, such as ``(pick-up a)``, as arrays, in their order."""
-        return ActionTable.of(self.domain.schemas, self.objects, map(parse_action, actions))
+        rows = self.action_rows(actions)
+        return ActionTable(self.domain.schemas, rows[:, 0], rows[:, 1:])
+
+    def action_rows(self, actions: Sequence[str]) -> Integers:
+        """(A, 1 + m) the schema of each action, and its objects, as in ``ActionTable``."""
+        known = self._action_rows
+        if new := [action for action in actions if action not in known]:
+            table = ActionTable.of(self.domain.schemas, self.objects, map(parse_action, new))
+            known.update(zip(new, np.column_stack([table.schema, table.arguments]).tolist(), strict=True))
+        width = 1 + max((arity for _, arity in self.domain.schemas), default=0)
+        return np.array([known[action] for action in actions], np.int32).reshape(-1, width)
 
     def atoms(self, state: State) -> list[str]:
         """The true atoms as text, sorted: fluent, derived and static ones, without types."""

@@ -1,10 +1,16 @@
-"""Relational structures, many at a time: the one type that flows through Trifold."""
+"""Relational structures, many at a time: the one type that flows through Trifold.
 
-from trifold.structures.ragged import expand_segments, segment_starts
+What needs torch is imported when it is first used: relations and signatures alone do not.
+"""
+
+from typing import TYPE_CHECKING
+
+from trifold.lazy import lazily
 from trifold.structures.signature import (
     APPLICABLE,
     MARK,
     NULLARY,
+    OBJECT,
     OPTIMAL,
     READOUT,
     TRIANGLE,
@@ -12,12 +18,22 @@ from trifold.structures.signature import (
     Signature,
     query_relations,
 )
-from trifold.structures.structures import DisjointUnion, Structures, concatenate, narrowest_dtype
+
+if TYPE_CHECKING:
+    from trifold.structures.ragged import expand_segments, segment_starts
+    from trifold.structures.structures import DisjointUnion, Structures, concatenate, narrowest_dtype
+
+__getattr__ = lazily(
+    __name__,
+    dict.fromkeys(["expand_segments", "segment_starts"], "trifold.structures.ragged")
+    | dict.fromkeys(["DisjointUnion", "Structures", "concatenate", "narrowest_dtype"], "trifold.structures.structures"),
+)
 
 __all__ = [
     "APPLICABLE",
     "MARK",
     "NULLARY",
+    "OBJECT",
     "OPTIMAL",
     "READOUT",
     "TRIANGLE",

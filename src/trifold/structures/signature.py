@@ -11,6 +11,9 @@ from typing import NamedTuple
 READOUT = "@readout"
 """The unary relation of the elements that a readout sums. It is data, and sends no messages."""
 
+OBJECT = "@object"
+"""Obj, the unary relation of the pairs ⟨o,o⟩."""
+
 TRIANGLE = "@triangle"
 """△: the ternary relation of compositions ⟨o,o'⟩, ⟨o',o''⟩, ⟨o,o''⟩ in structures over pairs of objects."""
 
