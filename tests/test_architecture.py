@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "domains": {"expressions", "files"},
     "plugins": {"errors"},
     "processes": {"errors", "files", "memory", "outcomes", "plugins"},
-    "pddl": {"errors", "expressions", "outcomes", "sealed", "structures", "tensor_file", "words"},
+    "pddl": {"errors", "expressions", "lazy", "outcomes", "sealed", "structures", "tensor_file", "words"},
     "encoders": {"errors", "memory", "structures"},
     "wl": {"structures"},
     # Of wl: elements of one colour are computed once.

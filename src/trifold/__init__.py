@@ -25,49 +25,14 @@ from trifold.lazy import lazily
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "TrifoldError": "trifold.errors",
-    "Outcome": "trifold.outcomes",
-    "Structures": "trifold.structures",
-    "Signature": "trifold.structures",
-    "Plain": "trifold.encoders",
-    "Pairs": "trifold.encoders",
-    "load_domain": "trifold.pddl",
-    "load_problem": "trifold.pddl",
-    "Model": "trifold.model",
-    "ModelConfig": "trifold.model",
-    "pretrained": "trifold.shipped",
-    "generate": "trifold.domains",
-    "label": "trifold.data",
-    "expressivity": "trifold.analysis",
-    "train": "trifold.watched",
-    "resume": "trifold.watched",
-    "Recipe": "trifold.training",
-    "read_recipe": "trifold.training",
-    "select": "trifold.selection",
-    "solve": "trifold.planning",
-    "evaluate": "trifold.evaluation",
-    "explain": "trifold.explanation",
-}
-
-__all__ = ["__version__", *_HOMES]
-
-
-__getattr__ = lazily(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 if TYPE_CHECKING:
-    from trifold import evaluation as _evaluation
     from trifold.analysis import expressivity as expressivity
     from trifold.data import label as label
     from trifold.domains import generate as generate
     from trifold.encoders import Pairs as Pairs
     from trifold.encoders import Plain as Plain
     from trifold.errors import TrifoldError as TrifoldError
+    from trifold.evaluation import evaluate as evaluate  # type: ignore[no-redef]  # mypy takes the package for one, too
     from trifold.explanation import explain as explain
     from trifold.model import Model as Model
     from trifold.model import ModelConfig as ModelConfig
@@ -84,4 +49,34 @@ if TYPE_CHECKING:
     from trifold.watched import resume as resume
     from trifold.watched import train as train
 
-    evaluate = _evaluation.evaluate  # mypy calls its import by name a second definition
+__all__ = [
+    "Model",
+    "ModelConfig",
+    "Outcome",
+    "Pairs",
+    "Plain",
+    "Recipe",
+    "Signature",
+    "Structures",
+    "TrifoldError",
+    "__version__",
+    "evaluate",
+    "explain",
+    "expressivity",
+    "generate",
+    "label",
+    "load_domain",
+    "load_problem",
+    "pretrained",
+    "read_recipe",
+    "resume",
+    "select",
+    "solve",
+    "train",
+]
+
+__getattr__ = lazily(__name__)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

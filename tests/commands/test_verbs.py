@@ -22,7 +22,7 @@ SHOW_NO_PROGRESS = {"models", "domains", "table"}
 def commands() -> dict[str, Any]:
     """Every verb, and each domain of `generate`."""
     inner = {f"generate {name}": command for name, command in GROUP.commands["generate"].commands.items()}
-    return GROUP.commands | inner
+    return dict(GROUP.commands) | inner
 
 
 def test_the_help_lists_the_verbs_in_the_order_of_their_use() -> None:

@@ -1,44 +1,65 @@
-"""The command line: one thin file per verb."""
+"""The command line: one thin file per verb, which is imported when the verb is used."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from trifold.commands.bench import bench
-from trifold.commands.domains import domains
 from trifold.commands.ending import run_to_the_end
-from trifold.commands.evaluate import evaluate
-from trifold.commands.explain import explain
-from trifold.commands.expressivity import expressivity
-from trifold.commands.generate import add_domains
-from trifold.commands.generate import app as generate
-from trifold.commands.label import label
-from trifold.commands.learning_track import learn, plan
-from trifold.commands.models import models
-from trifold.commands.reference import reference
-from trifold.commands.select import select
-from trifold.commands.solve import solve
-from trifold.commands.table import table
-from trifold.commands.train import TrainCommand, train
 from trifold.plugins import load_plugins
 
 if TYPE_CHECKING:
     from trifold.training import Watcher
 
+VERBS = {
+    **{name: name for name in ("models", "domains", "generate", "label", "expressivity", "train", "select")},
+    **{name: name for name in ("solve", "explain", "evaluate", "reference", "table")},
+    **dict.fromkeys(("learn", "plan"), "learning_track"),
+    "bench": "bench",
+}
+"""The verbs, in the order in which one comes to use them, and the module of each.
+
+A verb is the function of its name there or, if it has verbs of its own, what `group()` gives; `COMMAND`, if there is
+one, is the class of its command.
+"""
+
+
+class Commands(Mapping[str, Any]):
+    """The commands of all verbs; only of what is asked for is the module imported, so that one starts quickly."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in VERBS:
+            raise KeyError(name)
+        return _load(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(VERBS)
+
+    def __len__(self) -> int:
+        return len(VERBS)
+
+
+def _load(name: str) -> Any:
+    module = import_module(f"trifold.commands.{VERBS[name]}")
+    if hasattr(module, "group"):
+        return typer.main.get_command(module.group())
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(name, cls=getattr(module, "COMMAND", None))(getattr(module, name))
+    return typer.main.get_command(alone)
+
 
 class Verbs(TyperGroup):
-    """The verbs in the order in which one comes to use them; typer would put `generate`, with its domains, last."""
+    """The group of all verbs."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Their names."""
-        names = [name for name in self.commands if name != "generate"]
-        names.insert(names.index("label"), "generate")
-        return names
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.commands: Any = Commands()
 
 
 app = typer.Typer(
@@ -50,13 +71,6 @@ app = typer.Typer(
     rich_markup_mode=None,  # or [t] would be read as markup
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-VERBS = (
-    *(models, domains, label, expressivity, train, select, solve, explain),
-    *(evaluate, reference, table, learn, plan, bench),
-)
-for command in VERBS:
-    app.command(cls=TrainCommand if command is train else None)(command)
-app.add_typer(generate)
 
 
 def _show_version(wanted: bool) -> None:
@@ -90,5 +104,4 @@ def main() -> None:
 
 def _run() -> None:
     load_plugins()
-    add_domains()
     app()

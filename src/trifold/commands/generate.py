@@ -220,12 +220,10 @@ def _refusals(out: Path) -> Iterator[None]:
         ) from None
 
 
-def add_domains() -> None:
-    """Give a subcommand to every domain that has none yet: plugins may have added some."""
+def group() -> typer.Typer:
+    """The verb, with a subcommand for every domain: plugins may have added some."""
     known = {command.name for command in app.registered_commands}
     for domain in DOMAINS.values():
         if domain.name not in known:
             app.command(domain.name, help=_help(domain))(_subcommand(domain))
-
-
-add_domains()
+    return app

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
@@ -19,6 +20,8 @@ from trifold.limits import MAX_STEPS
 from trifold.words import counted
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from trifold.evaluation import Attempt
 
 
@@ -173,14 +176,29 @@ def check_files(files: Sequence[Path], output: Path | None, validate: bool = Fal
         raise TrifoldError("--validate needs Unified Planning", remedy='pip install "trifold[up]", or leave it out')
 
 
+def _terminal() -> Console | None:
+    """The terminal that standard error is, if it is one; elsewhere rich, which takes a while to load, is not needed."""
+    if not sys.stderr.isatty():
+        return None
+    from rich.console import Console
+
+    console = Console(stderr=True, markup=False, highlight=False)
+    return console if console.is_terminal else None
+
+
 @contextmanager
 def show_steps(quiet: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
     """A listener that shows each step on standard error: one live line on a terminal, plain lines elsewhere."""
-    from rich.console import Console
-    from rich.text import Text
+    console = _terminal()
+    with console.status("loading") if console and not quiet else nullcontext() as status:
 
-    console = Console(stderr=True, markup=False, highlight=False)
-    with console.status("loading") if console.is_terminal and not quiet else nullcontext() as status:
+        def update(line: str) -> None:
+            if status:
+                from rich.text import Text
+
+                status.update(Text(line))
+            else:
+                typer.echo(line, err=True)
 
         def listen(event: dict[str, Any]) -> None:
             match event["event"]:
@@ -192,15 +210,13 @@ def show_steps(quiet: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
                 case "step" if not quiet:
                     value = f"V {event['value']:.2f}  " if math.isfinite(event["value"]) else ""
                     line = f"step {event['number']}  {value}{event['action'] or 'start'}"
-                    if status:
-                        return status.update(Text(line))
+                    return update(line)
                 case "labelling" if not quiet:
                     line = "looking for V*"
-                    if status:
-                        return status.update(line)
+                    return update(line)
                 case _:
                     return None
-            return console.print(line) if status else typer.echo(line, err=True)
+            return console.print(line) if console and status else typer.echo(line, err=True)
 
         yield listen
 

@@ -52,6 +52,9 @@ class TrainCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
 
+COMMAND = TrainCommand
+"""See `trifold.commands.VERBS`."""
+
 Folder = Annotated[
     Path | None,
     typer.Argument(metavar="DIR", help="domain.pddl, and problems in train/ and validation/, in train/, or beside it."),

@@ -18,7 +18,6 @@ from trifold.errors import TrifoldError
 from trifold.expressions import parse
 from trifold.files import read_text, temporary_folder
 from trifold.outcomes import Outcome
-from trifold.pddl import Executor
 from trifold.planning import parse_plan
 from trifold.processes import ERRORS, Limits, Result, run_isolated, run_on_leash
 
@@ -100,6 +99,8 @@ class Planner:
 
     def __init__(self, job: PlannerJob) -> None:
         self.driver = job.planner
+        from trifold.pddl import Executor
+
         self.executor = Executor.load(Path(job.domain), Path(job.problem))
         self.texts = {DOMAIN: without_metric(job.domain), PROBLEM: without_metric(job.problem)}
 

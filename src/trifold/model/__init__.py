@@ -19,16 +19,7 @@ if TYPE_CHECKING:
     from trifold.model.network import HeadedNetwork, LaidOutNetwork
     from trifold.model.opening import opened as open_checkpoint
 
-__getattr__ = lazily(
-    __name__,
-    dict.fromkeys(["BeyondBackend", "Model"], "trifold.model.model")
-    | dict.fromkeys(["HeadedNetwork", "LaidOutNetwork"], "trifold.model.network")
-    | {
-        "open_checkpoint": "trifold.model.opening:opened",
-        "read_tensors": "trifold.model.checkpoint",
-        "write_checkpoint": "trifold.model.checkpoint:write",
-    },
-)
+__getattr__ = lazily(__name__)
 
 __all__ = [
     "HEADS",

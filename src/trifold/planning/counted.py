@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from trifold.outcomes import Outcome
-from trifold.pddl import PackedCounts
 from trifold.planning.goal_counts import BATCH
 from trifold.planning.policy import Step, Trajectory
+
+if TYPE_CHECKING:
+    from trifold.pddl import PackedCounts
 
 
 @dataclass

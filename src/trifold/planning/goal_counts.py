@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from trifold.pddl import Problem, State
+from typing import TYPE_CHECKING
+
 from trifold.planning.policy import Scores
+
+if TYPE_CHECKING:
+    from trifold.pddl import Problem, State
 
 BATCH = 32
 """How many states a search by goal counts expands at once: counting is quick, so few calls are saved by more."""

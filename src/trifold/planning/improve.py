@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Generic, Protocol
 
-from trifold.pddl import GroundingError, Neighbourhood, Problem
 from trifold.planning.policy import Budget, State, Task
 
 GROWTH = 1.5
@@ -67,6 +66,8 @@ def improve(
 
 
 def _rings_of(task: Task[State]) -> Rings:
+    from trifold.pddl import GroundingError, Neighbourhood, Problem
+
     problem: Any = task  # of PDDL, or a toy
     if isinstance(problem, Problem):
         with suppress(GroundingError):

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trifold.errors import TrifoldError
 from trifold.files import read_text, write_whole
-from trifold.pddl import Executor
 from trifold.planning.policy import State, Task
+
+if TYPE_CHECKING:
+    from trifold.pddl import Executor
 
 
 def plan_text(actions: Sequence[str]) -> str:

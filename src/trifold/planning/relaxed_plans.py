@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from trifold.pddl import Problem, Relaxation, State
 from trifold.planning.policy import Scores
+
+if TYPE_CHECKING:
+    from trifold.pddl import Problem, State
 
 
 def relaxed_plans(problem: Problem) -> Scores[State]:
@@ -23,6 +26,8 @@ def relaxed_plans(problem: Problem) -> Scores[State]:
     >>> found.outcome.value, found.values[0], len(found.actions)
     ('solved', 5.0, 5)
     """
+    from trifold.pddl import Relaxation
+
     relaxation = Relaxation(problem)
 
     def look(state: State, actions: Sequence[str]) -> tuple[float, list[float]]:

@@ -12,14 +12,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any, Generic, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from trifold.outcomes import Outcome
-from trifold.pddl import GroundingError, PackedCounts, Problem
 from trifold.planning.counted import Counted
 from trifold.planning.goal_counts import BATCH, goal_counts
 from trifold.planning.policy import Budget, OnStep, Scores, State, Step, Task, Trajectory
 from trifold.planning.relaxed_plans import relaxed_plans
+
+if TYPE_CHECKING:
+    from trifold.pddl import Problem
 
 COUNTED, RELAXED = 4096, 512
 """States that are expanded by how much of the goal is missing, and by relaxed plans, for each batch that a model looks
@@ -44,6 +46,8 @@ def search_in_turns(task: Task[State], scores: Scores[State], budget: Budget, on
     left out where it does not see the goal, relaxed plans where the problem is not STRIPS or too large, and both of
     what needs no model where the task is not of PDDL.
     """
+    from trifold.pddl import GroundingError, Problem
+
     problem: Any = task  # of PDDL, or a toy
     if not isinstance(problem, Problem):
         return search_greedily(task, scores, budget, on_step)
@@ -83,6 +87,8 @@ class Turn(Protocol):
 
 def _counted(problem: Problem) -> Turn:
     """The search by goal counts: packed, or by pymimir's states where the problem is not STRIPS, or too large."""
+    from trifold.pddl import GroundingError, PackedCounts
+
     try:
         return Counted(PackedCounts(problem))
     except GroundingError:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from trifold.limits import MAX_STEPS
 from trifold.outcomes import Outcome
-from trifold.pddl import Executor
 from trifold.planning.improve import improve as improve_plan
 from trifold.planning.patience import Patience
 from trifold.planning.plan import canonical, judge, replay, states_along
 from trifold.planning.policies import find_policy
 from trifold.planning.policy import Budget, Memory, OnStep, Policy, Scores, State, Step, Task, Trajectory
+
+if TYPE_CHECKING:
+    from trifold.pddl import Executor
 
 PATIENCE = 50
 """Where a search may follow, a policy that has not seen a lesser V for this many steps is taken to be lost."""

@@ -23,11 +23,7 @@ if TYPE_CHECKING:
     from trifold.structures.ragged import expand_segments, segment_starts
     from trifold.structures.structures import DisjointUnion, Structures, concatenate, narrowest_dtype
 
-__getattr__ = lazily(
-    __name__,
-    dict.fromkeys(["expand_segments", "segment_starts"], "trifold.structures.ragged")
-    | dict.fromkeys(["DisjointUnion", "Structures", "concatenate", "narrowest_dtype"], "trifold.structures.structures"),
-)
+__getattr__ = lazily(__name__)
 
 __all__ = [
     "APPLICABLE",
