@@ -28,9 +28,14 @@ def main_set(domain: str) -> str:
     return "public" if domain in OWN_FILES else "suite"
 
 
-def include_actions(records: Iterable[Record], model: str = MAIN) -> bool:
-    """Whether there are records of an architecture by the policy `actions`."""
-    return any((record["model"], record["policy"]) == (model, "actions") for record in records)
+def include_actions(records: Iterable[Record], model: str | None = None) -> bool:
+    """Whether there are records of an architecture, or of any, by the policy `actions`."""
+    return any(record["policy"] == "actions" and model in (None, record["model"]) for record in records)
+
+
+def is_shown(record: Record, policy: str) -> bool:
+    """Whether a model may be shown by a policy: any by the scores of its actions, and by values the paper's alone."""
+    return record["policy"] == policy and (policy == "actions" or record["model"] == MAIN)
 
 
 def open_box() -> Box:
@@ -46,16 +51,17 @@ def model_name(record: Record, box: Box) -> str:
 
 
 def choose_model(results: Results, domain: str, policy: str, box: Box) -> str | None:
-    """The model to show of those with records of a policy: in the box, then with the most and the shortest plans."""
+    """The model to show of those with records of a policy: the domain's own in the box, then others in the box, and of
+    these that with the most and the shortest plans."""
     lengths: dict[str, dict[tuple[object, ...], int | None]] = {}
     for name, record in [(name, record) for name, domains in results.items() for record in domains.get(domain, [])]:
-        if (record["model"], record["policy"]) == (MAIN, policy):
+        if is_shown(record, policy):
             lengths.setdefault(model_name(record, box), {})[name, *instance(record)] = record["plan_length"]
     boxed = {file.stem for file in box.values()}
 
-    def rank(model: str) -> tuple[bool, int, int]:
+    def rank(model: str) -> tuple[bool, bool, int, int]:
         solved = [length for length in lengths[model].values() if length is not None]
-        return model in boxed, len(solved), -sum(solved)
+        return model == domain and policy == "actions", model in boxed, len(solved), -sum(solved)
 
     return max(lengths, key=rank, default=None)
 
@@ -69,7 +75,7 @@ def choose_attempts(records: Iterable[Record], policy: str, model: str | None, b
     """The attempts of a model by a policy; if there are some with other settings, the most that have the same."""
     runs: dict[tuple[object, ...], list[Record]] = {}
     for record in last_of_each(records):
-        if (record["model"], record["policy"], model_name(record, box)) == (MAIN, policy, model):
+        if is_shown(record, policy) and model_name(record, box) == model:
             settings = (record["domain"], *(record.get(field) for field in SETTING_FIELDS))
             runs.setdefault(settings, []).append(record)
     return max(runs.values(), key=len, default=[])

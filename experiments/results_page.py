@@ -80,8 +80,8 @@ the paper's coverage is that of other instances. Fresh problems are of the same 
 in the box is told under [the models](#the-models).
 """
 SUMMARY_OF_ACTIONS = """\
-The second line of a domain is of the policy `actions`, perhaps by another model file: [two policies](#two-policies)
-tells which. The paper's coverage, which is that of its own policy, stands in both.
+The second line of a domain is of the policy `actions` by the model in the box, mostly of another network:
+[two policies](#two-policies) tells more. The paper's coverage, which is that of its own policy, stands in both.
 """
 
 SECTIONS = {
@@ -157,7 +157,7 @@ def results_page(results: Results, references: Mapping[str, Reference], notes: s
         parts.append(SECTIONS[name] if name in SECTIONS else FRESH.format(seed=seed))
         if name in fresh and seed in FRESH_NOTES:
             parts.append(FRESH_NOTES[seed])
-        parts.append(_section(name, results.get(name, {}), references))
+        parts.append(_section(name, results, references, box))
     if not fresh:
         parts.append("## Fresh problems\n\nNot run yet: `experiments/paper.sh --fresh-seed N`.\n")
     if include_actions(records):
@@ -210,13 +210,16 @@ def _summary(results: Results, references: Mapping[str, Reference], fresh: Seque
     for index, name in enumerate(fresh):
         columns[f"Coverage, {name}"] = lambda item, index=index: item.fresh[index].coverage  # type: ignore[misc]
         columns[f"Length / best known, {name}"] = lambda item, index=index: item.fresh[index].quality  # type: ignore[misc]
-    columns["Training seconds"] = lambda item: item.main.training_seconds
+    columns |= {
+        "Training seconds": lambda item: item.main.training_seconds,
+        "Network": lambda item: item.main.model,
+    }
     return (f"{SUMMARY_OF_ACTIONS}\n" if has_actions else "") + grouped_table(items, columns, names=3)
 
 
-def _section(name: str, domains: Mapping[str, Sequence[Record]], references: Mapping[str, Reference]) -> str:
+def _section(name: str, results: Results, references: Mapping[str, Reference], box: Box) -> str:
     """The table of a set."""
-    sizes = PUBLIC_SIZES if name == "public" else SIZES
+    sizes, domains = PUBLIC_SIZES if name == "public" else SIZES, results.get(name, {})
     has_actions = include_actions(record for records in domains.values() for record in records)
     lines = []
     for domain in [domain for domain in PAPER if domain in sizes]:
@@ -224,7 +227,10 @@ def _section(name: str, domains: Mapping[str, Sequence[Record]], references: Map
         is_own = name == "public" and domain in OWN_FILES
         best = _sum_of_best(records, references, sizes[domain]) if is_own else None
         planner = [record for record in records if record["model"] == PLANNER]
-        lines += _ours(MAIN, domain, records, references, sizes[domain], has_actions)
+        lines += _ours(MAIN, domain, records, references, sizes[domain])
+        if has_actions:
+            attempts = choose_attempts(records, "actions", choose_model(results, domain, "actions", box), box)
+            lines += make_lines(domain, attempts, references, sizes[domain]) or [Line(domain, MAIN, "actions")]
         lines.append(paper_line(PUBLISHED[domain, MAIN], is_own, best))
         lines += make_lines(domain, planner, references, sizes[domain]) or [Line(domain, PLANNER, POLICY)]
     return grouped_table(lines, LINE_COLUMNS, names=3)
@@ -254,7 +260,7 @@ def _ours(
     records: Sequence[Record],
     references: Mapping[str, Reference],
     size: int,
-    has_actions: bool,
+    has_actions: bool = False,
 ) -> list[Line]:
     """The lines of an architecture: one for each policy that is wanted, and for each model file."""
     lines = []

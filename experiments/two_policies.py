@@ -27,10 +27,11 @@ TWO_POLICIES = """\
 ## Two policies
 
 R-GNN[1] by the policy `values`, the paper's, which goes to the unvisited successor with the least V and evaluates all
-successors for that, and by `actions`, which takes the best-scored action whose successor was not visited and evaluates
-one state a step. The models are named as in the box, or else by the first digits of their files' SHA-256. Where several
-have records of a policy, the one in the box is shown, and of several in the box the one that solves most problems of
-all sets, or has the shorter plans. How long problems took is told in the tables above.
+successors for that; and the model in the box by `actions`, which takes the best-scored action whose successor was not
+visited and evaluates one state a step. Of the networks that score actions the box has the cheapest that is as good as
+the best, mostly one without compositions. The models are named as in the box, or else by the first digits of their
+files' SHA-256. Where several have records of a policy, the one in the box is shown, and of several in the box the one
+that solves most problems of all sets, or has the shorter plans. How long problems took is told in the tables above.
 
 "Length, actions / values" is over the problems that both solved, length over best known over those that each of them
 solved. Two bars are set for `actions`, and judged where both were run on the same problems:
@@ -95,6 +96,7 @@ PAIR_COLUMNS: Columns[Pair] = {
     "Difference": lambda pair: UNKNOWN if pair.excess is None else f"{float(pair.excess):+.4f}",
     "Coverage holds": lambda pair: _answer(pair.has_coverage),
     "Length holds": lambda pair: _answer(pair.has_length),
+    "Network, actions": lambda pair: pair.actions.row.model if pair.actions else UNKNOWN,
 }
 
 

@@ -139,8 +139,9 @@ def test_in_short_a_domain_has_the_test_set_that_counts_and_fresh_problems() -> 
     rows = {row[0]: " | ".join(row[1:]) for row in cells(page, "In short")}
     assert len(rows) == 11
     ours, fresh = "1 / 2 (50 %), 15 not run", "1 / 1 (100 %), 16 not run | 3 / 3 = 1.000"
-    assert rows["blocks-s"] == f"the paper's | values | {ours} | 17 / 17 (100 %) | 4 / 3 = 1.333 | {fresh} | 600"
-    assert rows["navig-xy"] == "suite | strict | not run | 72 / 72 (100 %) | – | 0 / 1 (0 %), 71 not run | – | –"
+    assert rows["blocks-s"] == f"the paper's | values | {ours} | 17 / 17 (100 %) | 4 / 3 = 1.333 | {fresh} | {last}"
+    missing = "suite | strict | not run | 72 / 72 (100 %) | – | 0 / 1 (0 %), 71 not run | – | – | R-GNN[1]"
+    assert rows["navig-xy"] == missing
 
 
 def test_a_shorter_plan_is_the_better_reference() -> None:
@@ -208,9 +209,26 @@ def test_the_policy_actions_has_its_own_lines_in_the_tables_of_sets_that_have_it
     assert not [row for row in cells(page, "The test problems of the suite") if row[2] == "actions"]
     short = {(row[0], row[2]): row[3:] for row in cells(page, "In short")}
     assert len(short) == 22
-    fields = ["17 / 17 (100 %)", "17 / 17 (100 %)", "697 / 680 = 1.025", "0.50", "abacus", "600"]
+    fields = ["17 / 17 (100 %)", "17 / 17 (100 %)", "697 / 680 = 1.025", "0.50", "abacus", "600", "R-GNN[1]"]
     assert short["blocks-s", "actions"] == fields
-    assert short["navig-xy", "actions"] == ["not run", "72 / 72 (100 %)", "–", "–", "–", "–"]
+    assert short["navig-xy", "actions"] == ["not run", "72 / 72 (100 %)", "–", "–", "–", "–", "R-GNN[1]"]
+
+
+def test_the_policy_actions_is_shown_of_the_model_in_the_box_whatever_its_network(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    content = shipped_models()["gripper-values"].read_bytes()
+    (tmp_path / "grid.safetensors").write_bytes(content)
+    monkeypatch.setattr("attempts.shipped_models", lambda: {"grid": tmp_path / "grid.safetensors"})
+    file = hashlib.sha256(content).hexdigest()
+    plain = actions("p", 5, model="R-GNN", model_sha256=file)
+    page = results_page({"suite": {"grid": [record("p", 4), actions("p", 4), plain]}}, {}, "")
+    for section in ("In short", "The test problems of the suite"):
+        shown = [row for row in cells(page, section) if row[0] == "grid" and "actions" in row]
+        assert len(shown) == 1 and "R-GNN" in shown[0]
+    assert [row[3] for row in cells(page, "Two policies")] == ["grid"]
+    compared = [row[1] for row in cells(page, "Architectures") if row[0] == "grid" and row[2] == "actions"]
+    assert "R-GNN" in compared and "R-GNN[1]" in compared
 
 
 def test_in_short_only_tells_of_actions_if_a_set_that_it_shows_has_them() -> None:
@@ -230,7 +248,7 @@ def test_in_short_only_tells_of_actions_if_a_set_that_it_shows_has_them() -> Non
 def judged(page: str, domain: str = "grid", name: str = "suite") -> list[str]:
     """What the page says of both policies on a set: lengths on what both solved, the difference, and the two bars."""
     [row] = [row for row in cells(page, "Two policies") if row[:2] == [domain, name]]
-    return [row[6], *row[9:]]
+    return [row[6], *row[9:12]]
 
 
 @pytest.mark.parametrize(
