@@ -1,9 +1,9 @@
 """How many states a search expands per second, with a model and without, and what a known state takes of memory.
 
-    python benchmarks/search.py [--domain NAME ...] [--seconds S] [--device cpu] [--json]
+    python benchmarks/search.py [--domain NAME ...] [--seconds S] [--device cpu] [--unpacked] [--json]
 
-Each search runs for some seconds in a process of its own, on a generated problem whose goal is hidden, so that none
-ends before its time. README.md beside this file says what is compared.
+Each search runs for some seconds in a process of its own, on a generated problem, and goes on where it meets a goal.
+README.md beside this file says what is compared.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import math
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -28,10 +28,12 @@ from trifold.bench.report import facts_text
 from trifold.bench.timing import conditions, use_threads
 from trifold.domains import DOMAINS, domain_text
 from trifold.evaluation import aligned_text
-from trifold.model import Model, choose_device
-from trifold.pddl import PackedCounts, Problem, State, load_domain, load_problem
-from trifold.planning import Budget, Scores, goal_counts, relaxed_plans, search_greedily
+from trifold.model import Model, choose_device, open_model
+from trifold.pddl import PackedCounts, PackedTask, Problem, State, load_domain, load_problem
+from trifold.planning import Scores, goal_counts, relaxed_plans
+from trifold.planning.counted import Counted
 from trifold.planning.goal_counts import BATCH
+from trifold.planning.search import Greedy, Turn, knowledge
 from trifold.shipped import find_model
 
 PROBLEMS: dict[str, dict[str, int]] = {
@@ -50,6 +52,8 @@ SEARCHES = {
     COUNTS: "greedy, by goal counts",
     PACKED: "packed, by goal counts",
 }
+WARM = 5
+"""Batches that are expanded before anything is counted: what is made once is made then."""
 
 
 @dataclass(frozen=True)
@@ -68,17 +72,6 @@ class Measured:
         return self.expanded / self.seconds
 
 
-class Endless:
-    """A problem of which no state is a goal, but each is tested."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem, self.initial_state, self.successors = problem, problem.initial_state, problem.successors
-
-    def is_goal(self, state: State) -> bool:
-        self.problem.is_goal(state)
-        return False
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--domain", action="append", choices=sorted(DOMAINS), help=f"(default: {', '.join(PROBLEMS)})")
@@ -86,6 +79,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="of each search (default: 10)")
     parser.add_argument("--batch", type=int, help="states that the model looks at together (default: the model's own)")
     parser.add_argument("--device", default="cpu", help="of the model: cpu, cuda or auto (default: cpu)")
+    parser.add_argument(
+        "--unpacked", action="store_true", help="keep states as they are, as where a problem cannot be grounded"
+    )
     parser.add_argument("--json", action="store_true", help="write the result to standard output as JSON")
     arguments = parser.parse_args()
     use_threads(1)
@@ -95,12 +91,12 @@ def main() -> None:
         found[name] = {}
         for search in SEARCHES:
             model = arguments.model or name
-            asked = (name, search, model, device, arguments.seconds, arguments.batch)
+            asked = (name, search, model, device, arguments.seconds, arguments.batch, arguments.unpacked)
             # A process of its own, so that no memory was freed before; the parent has not touched CUDA.
             with ProcessPoolExecutor(1, get_context("fork")) as pool:
                 found[name][search] = pool.submit(measure, *asked).result()
             note(f"{name}, {SEARCHES[search]}: {found[name][search]}")
-    about = {"seconds": arguments.seconds, "device": device} | conditions(device)
+    about = {"seconds": arguments.seconds, "device": device, "unpacked": arguments.unpacked} | conditions(device)
     if arguments.json:
         facts = {name: {search: asdict(one) for search, one in rows.items()} for name, rows in found.items()}
         print(json.dumps({"benchmark": "search", "about": about, "domains": facts}, indent=2))
@@ -109,25 +105,25 @@ def main() -> None:
     print(table(found), end="")
 
 
-def measure(name: str, search: str, model: str, device: str, seconds: float, batch: int | None) -> Measured:
+def measure(
+    name: str, search: str, model: str, device: str, seconds: float, batch: int | None, is_unpacked: bool
+) -> Measured:
     """Let one search run for some seconds."""
     use_threads(1)
     problem = load_problem(load_domain(domain_text(name)), draw(name))
-    task, together = Endless(problem), 1
     if search == NAIVE:
-        values = Model.load(find_model(model), device).values
+        values, together = Model.load(find_model(model), device).values, 1
         values([problem.initial_state])  # what is made once is not counted
-        run = partial(search_naively, task, values, seconds)
+        run = partial(search_naively, problem, values, seconds)
     elif search == PACKED:
-        packed, together = PackedCounts(problem), BATCH
-        run = partial(_search_packed, packed, seconds)
+        counted, together = Counted(PackedCounts(PackedTask(problem))), BATCH
+        run = partial(_go_on, counted, lambda: counted.packed.queues, seconds)
     else:
         scores = _scores(search, problem, model, device, batch)
         together = scores.batch
-        run = partial(_search, task, scores, seconds)
-    before, start = resident_bytes(), time.perf_counter()
-    expanded, known = run()
-    return Measured(expanded, known, time.perf_counter() - start, resident_bytes() - before, together)
+        greedy = Greedy(knowledge(problem, scores, None if is_unpacked else PackedTask(problem)), together)
+        run = partial(_go_on, greedy, lambda: greedy.open, seconds)
+    return run(together)
 
 
 def draw(name: str) -> str:
@@ -136,45 +132,40 @@ def draw(name: str) -> str:
 
 
 def _scores(search: str, problem: Problem, model: str, device: str, batch: int | None) -> Scores[State]:
-    """What a search is led by; a model has been asked once."""
+    """What a search is led by."""
     if search != MODEL:
         return relaxed_plans(problem) if search == RELAXED else goal_counts(problem)
-    scores: Scores[State] = Scores.of(Model.load(find_model(model), device), problem)
+    scores = Scores.of(open_model(find_model(model), device, 1), problem)
     scores.batch = batch or scores.batch
-    start = problem.initial_state
-    if scores.looks is None:
-        scores.values([start])
-    else:
-        scores.look(start, [action for action, _ in problem.successors(start)])
     return scores
 
 
-def _search(task: Endless, scores: Scores[State], seconds: float) -> tuple[int, int]:
-    found = search_greedily(task, scores, Budget(None, seconds), lambda step: None)
-    assert found.known is not None
-    return found.steps, found.known
+def _go_on(search: Turn, left: Callable[[], Sized], seconds: float, batch: int) -> Measured:
+    """Let a search run while there are states left, beyond goals as well."""
+    for _ in range(WARM):
+        if left():
+            search.expand_batch()
+    steps, size, before, start = search.steps, search.size, resident_bytes(), time.perf_counter()
+    while left() and time.perf_counter() - start < seconds:
+        search.expand_batch()
+    passed = time.perf_counter() - start
+    return Measured(search.steps - steps, search.size - size, passed, resident_bytes() - before, batch)
 
 
-def _search_packed(packed: PackedCounts, seconds: float) -> tuple[int, int]:
-    start, expanded = time.perf_counter(), 0
-    while packed.queues and time.perf_counter() - start < seconds:
-        expanded += len(packed.expand(BATCH))  # beyond goals as well
-    return expanded, len(packed)
-
-
-def search_naively(task: Endless, values: Callable[[list[State]], Any], seconds: float) -> tuple[int, int]:
+def search_naively(task: Problem, values: Callable[[list[State]], Any], seconds: float, batch: int = 1) -> Measured:
     """Pop the state with the least V, and ask for V of its new successors, one after the other."""
-    start = time.perf_counter()
+    before, start = resident_bytes(), time.perf_counter()
     known, queue, expanded, order = {task.initial_state}, [(0.0, 0, task.initial_state)], 0, 0
     while queue and time.perf_counter() - start < seconds:
         _, _, state = heappop(queue)
         expanded += 1
         for _, successor in task.successors(state):
-            if successor not in known and not task.is_goal(successor):
+            if successor not in known:
+                task.is_goal(successor)
                 known.add(successor)
                 order += 1
                 heappush(queue, (float(values([successor])[0]), order, successor))
-    return expanded, len(known)
+    return Measured(expanded, len(known), time.perf_counter() - start, resident_bytes() - before, batch)
 
 
 def resident_bytes() -> int:
@@ -189,8 +180,7 @@ def table(found: dict[str, dict[str, Measured]]) -> str:
     for name, searches in found.items():
         for search, one in searches.items():
             ratio = one.rate / searches[NAIVE].rate if searches[NAIVE].expanded else math.nan
-            # The weights and what torch allocates are more than a few thousand states.
-            size = f"{one.bytes / one.known:,.0f}" if search in (COUNTS, RELAXED, PACKED) else "-"
+            size = f"{one.bytes / one.known:,.0f}" if search != NAIVE else "-"  # of few states it says nothing
             numbers = [f"{one.rate:,.1f}", f"{ratio:,.1f}", f"{one.known / one.seconds:,.0f}", size]
             rows.append([name, SEARCHES[search], str(one.batch), *numbers])
     return aligned_text([header, *rows], names=2)

@@ -128,7 +128,7 @@ NOTES = "## What was tried, what helped and what did not\n"
 
 
 def read_results(folders: Sequence[Path]) -> Results:
-    """The records of some folders, as SET/DOMAIN.jsonl; what is no set or no domain is refused."""
+    """The records of some folders, as SET/DOMAIN.jsonl; what is no set, no domain or no policy alone is refused."""
     results: dict[str, dict[str, list[Record]]] = {}
     for file in [file for folder in folders for file in sorted(folder.glob("*/*.jsonl"))]:
         name, domain = file.parent.name, file.stem
@@ -138,7 +138,14 @@ def read_results(folders: Sequence[Path]) -> Results:
                 place=str(file),
                 remedy="name it as experiments/paper.sh does, such as suite/logistics.jsonl",
             )
-        results.setdefault(name, {}).setdefault(domain, []).extend(read_records(file))
+        records = read_records(file)
+        if any(record.get("search") or record.get("improve") for record in records):
+            raise TrifoldError(
+                "the page is of policies alone, and here are plans of a search, or improved ones",
+                place=str(file),
+                remedy="keep them in another file: trifold table shows them",
+            )
+        results.setdefault(name, {}).setdefault(domain, []).extend(records)
     if not results:
         places = ", ".join(map(str, folders))
         raise TrifoldError("there are no results", place=places, remedy="name folders with SET/DOMAIN.jsonl")

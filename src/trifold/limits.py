@@ -1,4 +1,4 @@
-"""What labelling one problem, and a policy, may use: the defaults of every command and recipe."""
+"""What labelling one problem, a policy and a search may use: the defaults of every command and recipe."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from trifold.errors import TrifoldError
 
 MAX_STEPS = 1000
 """Steps after which a policy gives up, as in the paper."""
+
+KNOWN_STATES = 5_000_000
+"""States that a search may know."""
 
 LABEL_STATES, LABEL_SECONDS = 1_000_000, 30.0
 """States of a problem, and seconds, up to which an explanation looks for V*."""

@@ -10,23 +10,28 @@ from pathlib import Path
 import pytest
 
 import search
-from search import Endless, Measured, draw, search_naively, table
+from search import Measured, draw, search_naively, table
 from trifold.domains import domain_text
 from trifold.model import Model, ModelConfig
 from trifold.pddl import State, load_domain, load_problem
-from trifold.planning import Budget, Scores, search_greedily
+from trifold.planning import Scores
+from trifold.planning.known import AnyKnown
+from trifold.planning.search import Greedy
 
 
 def test_the_naive_loop_exhausts_what_a_greedy_search_exhausts() -> None:
-    task, asked = Endless(load_problem(load_domain(domain_text("visitall")), draw("visitall"))), list[int]()
+    task, asked = load_problem(load_domain(domain_text("visitall")), draw("visitall")), list[int]()
 
     def value(states: list[State]) -> list[float]:
         asked.append(len(states))
         return [0.0 for _ in states]
 
-    found = search_greedily(task, Scores(value), Budget(None), lambda step: None)
+    greedy = Greedy(AnyKnown(task, scores := Scores(value)), scores.batch)
+    while greedy.open:
+        greedy.expand_batch()
     asked.clear()
-    assert search_naively(task, value, math.inf) == (found.steps, found.known)
+    naive = search_naively(task, value, math.inf)
+    assert (naive.expanded, naive.known) == (greedy.steps, greedy.size)
     assert set(asked) == {1}
 
 
@@ -44,7 +49,7 @@ def test_a_run_measures_every_search_and_says_so(
     facts = json.loads(capsys.readouterr().out)["domains"]["gripper"]
     assert list(facts) == list(search.SEARCHES) and facts["model"]["batch"] == 3
     assert all(one["known"] > one["expanded"] > 0 for one in facts.values())
-    monkeypatch.setattr(sys, "argv", ["search.py", *words])
+    monkeypatch.setattr(sys, "argv", ["search.py", *words, "--unpacked"])
     search.main()
     lines = capsys.readouterr().out.splitlines()
     assert [sum(name in line for line in lines) for name in search.SEARCHES.values()] == [1] * 5

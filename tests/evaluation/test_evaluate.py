@@ -111,6 +111,34 @@ def test_a_folder_is_evaluated_and_continued(folder: Path, tmp_path: Path, monke
     assert seen == [False] * 4
 
 
+def test_a_search_after_the_policy_is_another_attempt_than_the_policy_alone(
+    folder: Path, run: Callable[..., Any], tmp_path: Path
+) -> None:
+    """After one step the policy gives up."""
+    records, problems = tmp_path / "records.jsonl", [folder / "test" / name for name in ("p1.pddl", "p2.pddl")]
+    settings: dict[str, Any] = {"records": records, "domain": folder / "domain.pddl", "max_steps": 1}
+    alone = evaluate(folder / "model.safetensors", problems, **settings)
+    settings |= {"search": "greedy", "max_states": 50, "improve": 5.0, "timeout": 60.0}
+    found = evaluate(folder / "model.safetensors", problems, **settings)
+    assert [record["outcome"] for record in alone] == ["step limit", "step limit"]
+    assert [record["outcome"] for record in found] == ["solved", "unsolvable"]
+    assert {(record["search"], record["max_states"], record["improve"]) for record in found} == {("greedy", 50, 5.0)}
+    assert {(record["search"], record["max_states"], record["improve"]) for record in alone} == {(None, None, None)}
+    assert [record["found_by"] for record in (*alone, *found)] == ["values", "values", "greedy", "greedy"]
+    assert [record["states_known"] for record in (*alone, *found)] == [None, None, 3, 2]
+    assert all(record["peak_gib"] for record in (*alone, *found))
+    assert read_records(records) == [*alone, *found]
+
+    table = run("table", records).stdout.splitlines()
+    assert "By search" in table[0] and "values, then greedy, improved for 5 s  1 / 2 (50 %)" in table[3]
+    words = ("--max-steps", 1, "--search", "greedy", "--max-states", 50, "--improve", 5, "--timeout", 60)
+    result = run("evaluate", folder / "model.safetensors", problems[0], "--records", records, *words)
+    assert "p1.pddl: solved by greedy in 2 steps" in result.stderr and "values, then greedy" in result.stdout
+    assert len(read_records(records)) == 4  # it was done
+    with pytest.raises(TrifoldError, match="no policy 'depth'"):
+        evaluate(folder / "model.safetensors", problems, **settings | {"search": "depth"})
+
+
 def test_a_job_returns_the_trajectory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As JSON, and whatever it is: a search looks at more states than its plan has."""
     way = Trajectory(Outcome.SOLVED, ("(a)", "(b)"), (3.0, 2.0, math.inf), steps=3, evaluated=9, seconds=6.0)
@@ -378,7 +406,7 @@ def test_a_child_that_is_ended_while_it_looks_for_a_shorter_plan_has_the_last_on
     monkeypatch.setattr(attempt, "run_isolated", end)
     (found,) = attempt_each([SolveJob("model", "problem")], limits=Limits(1.0))
     assert (found.trajectory.outcome, found.trajectory.plan, found.error) == (Outcome.SOLVED, ("(c)",), None)
-    assert len(found.trajectory.values) == 2
+    assert len(found.trajectory.values) == 2 and found.trajectory.found_length == 2
 
 
 def test_a_model_in_memory_and_a_folder_give_what_its_file_and_the_files_give(folder: Path, tmp_path: Path) -> None:

@@ -11,7 +11,17 @@ import pytest
 
 from blank_record import BLANK
 from trifold.errors import TrifoldError
-from trifold.evaluation.records import SCHEMA, Record, append_record, attempt_key, last_of_each, read_records
+from trifold.evaluation.records import (
+    INSTANCE_FIELDS,
+    SCHEMA,
+    SEARCH_FIELDS,
+    SETTING_FIELDS,
+    Record,
+    append_record,
+    attempt_key,
+    last_of_each,
+    read_records,
+)
 from trifold.provenance import Origin
 
 
@@ -105,11 +115,15 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
         read_records(tmp_path / "none")
 
 
-@pytest.mark.parametrize(
-    "field", ["model_sha256", "domain_sha256", "problem_sha256", "problem", "policy", "max_steps", "timeout", "device"]
-)
+@pytest.mark.parametrize("field", [*SETTING_FIELDS, *INSTANCE_FIELDS])
 def test_attempts_differ_if_a_setting_differs(field: str) -> None:
     assert attempt_key(record()) != attempt_key(record(**{field: "another"}))
+
+
+def test_an_older_record_is_of_a_policy_alone() -> None:
+    now = record(search=None, max_states=None, improve=None)
+    older = {name: value for name, value in now.items() if name not in SEARCH_FIELDS}
+    assert attempt_key(older) == attempt_key(now)
 
 
 def test_attempts_are_the_same_whatever_came_of_them() -> None:

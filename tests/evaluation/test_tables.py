@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trifold.evaluation.records import Record
+from trifold.evaluation.records import SEARCH_FIELDS, Record
 from trifold.evaluation.tables import RENDERERS, summarise, table_cells
 from trifold.planning import Outcome
 
@@ -74,6 +74,29 @@ def test_other_models_and_settings_of_one_name_are_told_apart() -> None:
         ("R-GNN[1] (model zzzzzzzz, timeout none)", 2),
         ("R-GNN[1] (model abcdefgh, timeout 60.0)", 3),
     ]
+
+
+def test_a_policy_with_a_search_has_a_row_of_its_own_and_tells_what_the_search_solved() -> None:
+    alone = [record("p1", 1), record("p2")]
+    older = [{name: value for name, value in one.items() if name not in SEARCH_FIELDS} for one in alone]
+    turns = {"search": "turns", "max_states": 9}
+    with_search = [record("p1", 1, found_by="values", **turns), record("p2", 7, found_by="turns", **turns)]
+    shorter = [record("p2", 6, improve=10.0)]
+    rows = summarise([*with_search, *older, *shorter])
+    assert [(row.policy, row.search, row.improve, row.searched, row.total, row.model) for row in rows] == [
+        ("values", None, None, None, 1, "R-GNN[1]"),
+        ("values", None, 10.0, None, 6, "R-GNN[1]"),
+        ("values", "turns", None, 1, 8, "R-GNN[1]"),
+    ]
+    cells = table_cells(rows)
+    assert [line[2:6] for line in cells] == [
+        ["Policy", "Coverage", "By search", "Total"],
+        ["values", "1 / 2 (50 %)", "-", "1"],
+        ["values, improved for 10 s", "1 / 1 (100 %)", "-", "6"],
+        ["values, then turns", "2 / 2 (100 %)", "1", "8"],
+    ]
+    assert table_cells(rows[:1]) == table_cells(summarise(alone)) and "By search" not in table_cells(rows[:2])[0]
+    assert json.loads(RENDERERS["json"](rows))[2]["searched"] == 1
 
 
 def test_text_is_aligned() -> None:

@@ -341,6 +341,14 @@ def test_architectures_have_lines_of_actions_where_they_were_trained_for_them() 
     assert shown["grid"] == ("1 / 1 (100 %), 19 not run", "–") and shown["vacuum"] == ("not run", "–")
 
 
+def test_records_of_a_search_are_refused_for_the_page_is_of_policies_alone(tmp_path: Path) -> None:
+    file = tmp_path / "suite" / "gripper.jsonl"
+    file.parent.mkdir()
+    file.write_text(json.dumps(BLANK | {"schema": SCHEMA, "search": "turns"}) + "\n")
+    with pytest.raises(TrifoldError, match="policies alone"):
+        read_results([tmp_path])
+
+
 def test_results_are_read_from_several_folders_and_strange_ones_refused(tmp_path: Path) -> None:
     for folder, model in (("ours", "R-GNN[1]"), ("lama", PLANNER)):
         file = tmp_path / folder / "suite" / "grid.jsonl"

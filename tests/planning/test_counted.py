@@ -9,9 +9,10 @@ import pytest
 from pddl.test_problem import ROOMS, TIDY
 from pddl.test_relaxation import FORK, ONE_WAY
 from trifold.domains import DOMAINS, domain_text
-from trifold.pddl import GroundingError, PackedCounts, Problem, load_domain, load_problem
+from trifold.pddl import GroundingError, PackedCounts, PackedTask, Problem, load_domain, load_problem
 from trifold.planning import Outcome, goal_counts
 from trifold.planning.counted import Counted
+from trifold.planning.known import AnyKnown
 from trifold.planning.search import Greedy, Turn
 
 
@@ -26,8 +27,9 @@ def follow(search: Turn, batches: int = 200) -> list[object]:
 
 
 def compare(problem: Problem) -> list[object]:
-    packed = follow(Counted(PackedCounts(problem)))
-    assert packed == follow(Greedy(problem, goal_counts(problem)))
+    packed = follow(Counted(PackedCounts(PackedTask(problem))))
+    scores = goal_counts(problem)
+    assert packed == follow(Greedy(AnyKnown(problem, scores), scores.batch))
     return packed
 
 
@@ -51,4 +53,4 @@ def test_it_proves_that_there_is_no_plan_and_knows_static_and_negative_goals() -
 
 def test_what_is_not_strips_is_refused() -> None:
     with pytest.raises(GroundingError):
-        PackedCounts(load_problem(load_domain(ROOMS), TIDY))
+        PackedTask(load_problem(load_domain(ROOMS), TIDY))

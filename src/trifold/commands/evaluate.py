@@ -9,7 +9,7 @@ import typer
 
 from trifold.commands import options
 from trifold.commands.progress import show_records, tell_waiting, when_interrupted
-from trifold.limits import MAX_STEPS
+from trifold.limits import KNOWN_STATES, MAX_STEPS
 from trifold.words import counted
 
 if TYPE_CHECKING:
@@ -26,7 +26,10 @@ def evaluate(
     plans: Annotated[Path | None, typer.Option("--plans", help="A folder to write the plans to.")] = None,
     policy: options.PolicyName = None,
     strict: options.Strict = False,
+    search: options.Search = "none",
     max_steps: options.MaxSteps = MAX_STEPS,
+    max_states: options.KnownStates = KNOWN_STATES,
+    improve: options.Improve = None,
     timeout: options.Timeout = None,
     memory: options.Memory = None,
     workers: options.Workers = None,
@@ -35,6 +38,9 @@ def evaluate(
     quiet: options.Quiet = False,
 ) -> None:
     """Attempt every problem of a folder, record each, and print the table.
+
+    It is the policy alone that is evaluated, unless a --search is to follow where it ends without a plan, as `trifold
+    solve` has it. Attempts with another search, or with another time to --improve plans, are rows of their own.
 
     The domain is --domain, or else domain.pddl in the folder, or in its parent, or the one that the model carries.
     It can be interrupted at any time: the same command goes on where it stopped. Two that write to the same records
@@ -56,7 +62,10 @@ def evaluate(
             domain=domain or find_domain(place),
             plans=plans,
             policy=options.choose_policy(policy, strict),
+            search=options.choose_search(search),
             max_steps=max_steps,
+            max_states=max_states,
+            improve=improve,
             timeout=timeout,
             memory_gib=memory,
             workers=workers or available_cores(),
@@ -72,6 +81,7 @@ def evaluate(
 def describe_attempt(record: Record) -> str:
     """One line about an attempt with a model."""
     if record["plan_length"] is not None:
-        return f"solved in {counted(record['plan_length'], 'step')}, {record['seconds']:.1f} s"
+        by = f" by {record['found_by']}" if record.get("search") and record.get("found_by") else ""
+        return f"solved{by} in {counted(record['plan_length'], 'step')}, {record['seconds']:.1f} s"
     reason = f": {record['message']}" if record["message"] else ""
     return f"{record['outcome']} after {counted(record['steps'], 'step')}, {record['seconds']:.1f} s{reason}"

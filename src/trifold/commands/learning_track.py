@@ -15,16 +15,13 @@ import typer
 from trifold.commands import options
 from trifold.commands.progress import when_interrupted
 from trifold.errors import TrifoldError
-from trifold.limits import LabelLimits
+from trifold.limits import KNOWN_STATES, LabelLimits
 
 SHARE_OF_LABELS = 0.3
 """The part of the time after which no more problems are labelled, and that one of them may take."""
 
 LEAST_MINUTES = 1 / 60
 """What a training has even if labels took all of the time: knowledge a second late is better than none."""
-
-MAX_STATES = 5_000_000
-"""States that a search, or what makes a plan shorter, may know: about 5 GiB."""
 
 RECIPE = "small"
 """What is trained: on a CPU, as long as there is time."""
@@ -119,7 +116,7 @@ def plan(
         device="cpu",
         threads=1,
         search="turns",
-        max_states=MAX_STATES,
+        max_states=KNOWN_STATES,
         improve=timeout or 0.0,
         timeout=timeout,
     )

@@ -55,6 +55,23 @@ Strict = Annotated[
     bool,
     typer.Option("--strict", help="Short for --policy strict: the least V of all successors, visited or not."),
 ]
+Search = Annotated[
+    str,
+    typer.Option(
+        "--search",
+        metavar="NAME",
+        help="What follows a policy that ends without a plan, until there is one or none can be: greedy, by the model; "
+        "turns, by the model, by relaxed plans and by what is missing of the goal, in turns; beam; module:function for "
+        "your own. none: the policy alone.",
+    ),
+]
+KnownStates = Annotated[
+    int, typer.Option("--max-states", min=1, help="States that a search may know: a million take up to a GiB.")
+]
+Improve = Annotated[
+    float | None,
+    typer.Option("--improve", metavar="SECONDS", min=0.0, max=1e9, help="Look for a shorter plan for this long."),
+]
 MaxStates = Annotated[int, typer.Option("--max-states", min=1, help="Leave out problems with more states.")]
 Keep = Annotated[
     int | None,
@@ -76,3 +93,8 @@ def choose_policy(policy: str | None, strict: bool) -> str | None:
     if policy and strict:
         raise typer.BadParameter("--strict is short for --policy strict: use one of the two")
     return policy or ("strict" if strict else None)
+
+
+def choose_search(search: str) -> str | None:
+    """The search that --search asks for; None is none."""
+    return None if search == "none" else search

@@ -16,33 +16,13 @@ import typer
 from trifold.commands import options
 from trifold.commands.progress import when_interrupted
 from trifold.errors import TrifoldError
-from trifold.limits import MAX_STEPS
+from trifold.limits import KNOWN_STATES, MAX_STEPS
 from trifold.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from trifold.evaluation import Attempt
-
-
-Search = Annotated[
-    str,
-    typer.Option(
-        "--search",
-        metavar="NAME",
-        help="What follows a policy that ends without a plan, until there is one or none can be: greedy, by the model; "
-        "turns, by the model, by relaxed plans and by what is missing of the goal, in turns; beam; module:function for "
-        "your own. none: the policy alone, as `evaluate` has it.",
-    ),
-]
-KnownStates = Annotated[
-    int, typer.Option("--max-states", min=1, help="States that a search may know: a million take up to a GiB.")
-]
-Improve = Annotated[
-    float | None,
-    typer.Option("--improve", metavar="SECONDS", min=0.0, max=1e9, help="Look for a shorter plan for this long."),
-]
-
 
 Validate = Annotated[
     bool, typer.Option("--validate", help="Ask Unified Planning's validator about the plan, too (the extra up).")
@@ -74,10 +54,10 @@ def solve(
     output: Output = None,
     policy: options.PolicyName = None,
     strict: options.Strict = False,
-    search: Search = "turns",
+    search: options.Search = "turns",
     max_steps: options.MaxSteps = MAX_STEPS,
-    max_states: KnownStates = 5_000_000,
-    improve: Improve = None,
+    max_states: options.KnownStates = KNOWN_STATES,
+    improve: options.Improve = None,
     validate: Validate = False,
     timeout: options.Timeout = None,
     memory: options.Memory = None,
@@ -113,7 +93,7 @@ def solve(
         name,
         max_steps,
         device,
-        search=None if search == "none" else search,
+        search=options.choose_search(search),
         max_states=max_states,
         improve=improve,
         timeout=timeout,

@@ -48,7 +48,7 @@ class _Told:
     warnings: list[str] = field(default_factory=list)
     steps: int = 0
     values: tuple[float, ...] = ()
-    plan: tuple[str, ...] | None = None
+    plans: list[tuple[str, ...]] = field(default_factory=list)
     verdict: dict[str, Any] | None = None
 
     def listen(self, event: dict[str, Any]) -> None:
@@ -60,7 +60,7 @@ class _Told:
             case {"event": "step", "number": number, "value": value}:
                 self.steps, self.values = number, (*self.values[:1], value)
             case {"event": "plan", "actions": actions}:
-                self.plan = tuple(actions)
+                self.plans.append(tuple(actions))
             case {"event": "verdict", **verdict}:
                 self.verdict = verdict
 
@@ -109,13 +109,15 @@ def _attempt(job: SolveJob, result: Result, told: _Told) -> Attempt:
     if result.value and not result.error:
         trajectory = Trajectory.from_json(result.value)
         error = TrifoldError(trajectory.failure) if trajectory.failure else None
-    elif told.plan is not None:  # it was ended while it looked for a shorter one
-        along = (*told.values[:1], *(math.nan for _ in told.plan))
-        trajectory, error = Trajectory(Outcome.SOLVED, told.plan, along, told.steps), None
+    elif told.plans:  # it was ended while it looked for a shorter one
+        first, plan = told.plans[0], told.plans[-1]
+        along = (*told.values[:1], *(math.nan for _ in plan))
+        before = len(first) if len(told.plans) > 1 else None
+        trajectory, error = Trajectory(Outcome.SOLVED, plan, along, told.steps, found_length=before), None
     else:
         trajectory, error = Trajectory(result.outcome, (), told.values, told.steps), result.error
     attempt = Attempt(job, trajectory, result.seconds, error, told.about, tuple(told.warnings), result.peak_gib)
-    if not job.validate or told.plan is None:
+    if not job.validate or not told.plans:
         return attempt
     verdict = told.verdict or {"is_valid": None, "reason": result.message}
     return replace(attempt, validated=verdict["is_valid"], doubt=verdict["reason"] or None)

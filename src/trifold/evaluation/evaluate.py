@@ -35,7 +35,10 @@ def evaluate(
     domain: Path | str | None = None,
     plans: Path | str | None = None,
     policy: str | None = None,
+    search: str | None = None,
     max_steps: int = MAX_STEPS,
+    max_states: int | None = None,
+    improve: float | None = None,
     timeout: float | None = None,
     memory_gib: float | None = None,
     workers: int | None = 1,
@@ -57,6 +60,9 @@ def evaluate(
     given, it is the best that the model has, "actions" or "values". `timeout` and `memory_gib` bound each attempt,
     parsing included; `workers` child processes, one per core if None, run attempts and share the cores.
 
+    `search`, `max_states` and `improve` are those of `trifold.planning.solve`: without them it is the policy alone that
+    is evaluated. They are settings as the others are, and rows of a table do not mix them.
+
     >>> [(record["problem"], record["outcome"]) for record in evaluate("model.safetensors", "problem.pddl")]
     [('problem.pddl', 'solved')]
     """
@@ -66,6 +72,8 @@ def evaluate(
         file = _model_file(model, place)
         policy = policy or best_policy(file)
         template = SolveJob(str(file), "", str(domain) if domain else None, policy, max_steps, device)
+        if search is not None or improve is not None:  # they end before the time; a policy alone has all of it
+            template = replace(template, search=search, max_states=max_states, improve=improve, timeout=timeout)
         return run_recorded(
             problems,
             _asked(template, str(model), timeout, memory_gib),
@@ -96,7 +104,10 @@ def _asked(template: SolveJob, model: str, timeout: float | None, memory_gib: fl
         "model_sha256": file_sha256(Path(template.model), MOST_DATA_BYTES),
         "domain_sha256": file_sha256(Path(template.domain)) if template.domain else None,
         "policy": template.policy,
+        "search": template.search,
         "max_steps": template.max_steps,
+        "max_states": template.max_states,
+        "improve": template.improve,
         "timeout": timeout,
         "memory_gib": memory_gib,
         "device": template.device,
@@ -138,6 +149,10 @@ def _fields(about: dict[str, Any], attempt: Attempt) -> dict[str, Any]:
         "steps": trajectory.steps,
         "initial_value": first if math.isfinite(first) else None,  # JSON has no infinity
         "states_evaluated": trajectory.evaluated,
+        "states_known": trajectory.known,
+        "peak_gib": attempt.peak_gib,
+        "found_by": trajectory.found_by,
+        "found_length": trajectory.found_length,
         "seconds": attempt.seconds,
         "seconds_per_step": trajectory.seconds_per_step,
     }

@@ -137,7 +137,9 @@ def describe_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
     """
     asked = SolveJob(**job)
     assert asked.policy is not None
-    find_policy(asked.policy)  # before torch, which is slow to load
+    for name in (asked.policy, asked.search):
+        if name is not None:
+            find_policy(name)  # before torch, which is slow to load
     model, _, about = _prepare(asked)
     assert model is not None
     hardware = processor_name()

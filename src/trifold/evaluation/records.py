@@ -58,8 +58,18 @@ class Attempted(TypedDict):
 
 
 class Record(Attempted, total=False):
-    """One attempt, and where it and its model come from. None, or no field in older records: it is not known."""
+    """One attempt, and where it and its model come from. None, or no field in older records: it is not known.
 
+    Of `search`, `max_states` and `improve`, None or no field is: not asked for. Older records are of policies alone.
+    """
+
+    search: str | None  # what follows a policy that ends without a plan: as `policy`
+    max_states: int | None  # that the search, and the improvement of a plan, may know
+    improve: float | None  # seconds in which a plan is made shorter
+    found_by: str | None  # the policy or the search that the way is of
+    found_length: int | None  # of the plan before it was made shorter, if it was
+    states_known: int | None  # by the search in the end
+    peak_gib: float | None  # the most memory that its process has had, attempts before this one included
     command: str | None  # that made the record
     hardware: str | None  # that the attempt ran on: the accelerator, or else the processor
     training_command: str | None  # the fields of `trifold.provenance.Origin`
@@ -79,7 +89,10 @@ OLD_POLICIES = {"unvisited": "values"}
 """Policies that older records have under another name."""
 
 INSTANCE_FIELDS = ("problem", "problem_sha256")
-SETTING_FIELDS = ("model_sha256", "domain_sha256", "policy", "max_steps", "timeout", "memory_gib", "device")
+SEARCH_FIELDS = ("search", "max_states", "improve")
+SETTING_FIELDS = (
+    *("model_sha256", "domain_sha256", "policy", "max_steps", *SEARCH_FIELDS, "timeout", "memory_gib", "device"),
+)
 
 
 def attempt_key(record: Record | dict[str, Any]) -> tuple[object, ...]:

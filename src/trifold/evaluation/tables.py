@@ -1,4 +1,4 @@
-"""Tables read records only: coverage and plan lengths per domain, model and policy, as in the paper.
+"""Tables read records only: coverage and plan lengths per domain, model, policy and search, as in the paper.
 
 Two things to know when reading them. Total, median and mean plan length are over the instances that the row's own
 model solved, so they compare models fairly only where both solved the same ones. And the paper truncates its means
@@ -38,10 +38,12 @@ class Quality:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table: what one model under one policy did on the instances of one domain.
+    """One line of a table: what one model under one policy, and a search if one follows, did on a domain's instances.
 
     `total`, `median` and `mean` are plan lengths over the solved instances (None if there are none); `seconds` is
     the time of all attempts; `failures` counts each named outcome but solved. `quality` is None without references.
+    `search` follows the policy where it ends without a plan, and `searched` is how many of the solved instances it
+    solved (both None for a policy alone); `improve` is for how many seconds each plan was made shorter, if it was.
     `seeds` is how many models were trained to choose this one, and `training_seconds` their time (None: not known);
     `hardware` is what the attempts were made on.
     """
@@ -60,23 +62,34 @@ class Row:
     seeds: int | None = None
     training_seconds: float | None = None
     hardware: tuple[str, ...] = ()
+    search: str | None = None
+    improve: float | None = None
+    searched: int | None = None
+
+    @property
+    def acts(self) -> str:
+        """The policy and what follows it, in words: `actions, then turns, improved for 10 s`."""
+        then = "" if self.search is None else f", then {self.search}"
+        return self.policy + then + ("" if self.improve is None else f", improved for {self.improve:g} s")
 
 
 def summarise(records: Iterable[Record], references: Mapping[str, Reference] | None = None) -> list[Row]:
-    """One row per domain, model and policy; of several records of the same attempt the last one counts.
+    """One row per domain, model, policy and search; of several records of the same attempt the last one counts.
 
     Attempts that differ in the model file or in a setting are never mixed: where such rows would bear one name, the
     name of the model says in what they differ. `references` are by the SHA-256 of the problem, as `best_of_each` has
     them.
     """
-    runs: dict[tuple[str, str, str], dict[tuple[object, ...], list[Record]]] = defaultdict(dict)
+    runs: dict[tuple[str, str, str, str, float], dict[tuple[object, ...], list[Record]]] = defaultdict(dict)
     for record in last_of_each(records):
-        name = (record["domain"], record["model"], record["policy"])
+        seconds = record.get("improve")
+        after = (record.get("search") or "", -1.0 if seconds is None else seconds)  # these can be sorted
+        name = (record["domain"], record["model"], record["policy"], *after)
         settings = tuple(record.get(field) for field in SETTING_FIELDS)
         runs[name].setdefault(settings, []).append(record)
     return [
         _row((domain, model + difference, policy), attempts, references)
-        for (domain, model, policy), group in sorted(runs.items())
+        for (domain, model, policy, *_), group in sorted(runs.items())
         for difference, attempts in zip(_differences(list(group)), group.values(), strict=True)
     ]
 
@@ -99,6 +112,8 @@ def _differences(settings: Sequence[tuple[object, ...]]) -> list[str]:
 def _row(name: tuple[str, str, str], records: Sequence[Record], references: Mapping[str, Reference] | None) -> Row:
     lengths = [record["plan_length"] for record in records if record["plan_length"] is not None]
     failures = Counter(record["outcome"] for record in records if record["outcome"] != Outcome.SOLVED)
+    search = records[0].get("search")  # of one setting, as what is said of it
+    finders = [record.get("found_by") for record in records if record["plan_length"] is not None]
     return Row(
         *name,
         solved=len(lengths),
@@ -112,6 +127,9 @@ def _row(name: tuple[str, str, str], records: Sequence[Record], references: Mapp
         seeds=records[0].get("training_seeds"),  # of one model file, as all facts of its training
         training_seconds=records[0].get("training_seconds"),
         hardware=tuple(sorted({hardware for record in records if (hardware := record.get("hardware"))})),
+        search=search,
+        improve=records[0].get("improve"),
+        searched=None if search is None else sum(found_by == search for found_by in finders),
     )
 
 
@@ -139,19 +157,21 @@ NAME_COLUMNS = 3  # the columns that hold words and align to the left
 def table_cells(rows: Sequence[Row]) -> list[list[str]]:
     """The table as text: a line of headings, then one line per row; what no row has gets no column."""
     failures = [outcome.value for outcome in Outcome if any(outcome in row.failures for row in rows)]
-    has_quality = any(row.quality for row in rows)
-    cells = [["Domain", "Model", "Policy", "Coverage", "Total", "Median", "Mean"]]
+    has_quality, has_search = any(row.quality for row in rows), any(row.search for row in rows)
+    cells = [["Domain", "Model", "Policy", "Coverage", *(["By search"] if has_search else [])]]
+    cells[0] += ["Total", "Median", "Mean"]
     cells[0] += ["Length / best known", "Ratio", "Compared"] if has_quality else []
     cells[0] += ["Seconds", *(name.capitalize() for name in failures)]
     for row in rows:
         # Rounded down, so that 100 % means every instance.
         coverage = f"{row.solved} / {row.instances} ({100 * row.solved // row.instances} %)"
+        searched = ["-" if row.searched is None else str(row.searched)] if has_search else []
         lengths = [
             "-" if row.total is None else str(row.total),
             "-" if row.median is None else f"{row.median:g}",
             "-" if row.mean is None else f"{row.mean:.1f}",
         ]
-        cells.append([row.domain, row.model, row.policy, coverage, *lengths])
+        cells.append([row.domain, row.model, row.acts, coverage, *searched, *lengths])
         cells[-1] += _quality_cells(row) if has_quality else []
         cells[-1] += [f"{row.seconds:.1f}", *(str(row.failures.get(name, 0)) for name in failures)]
     return cells

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from trifold.pddl.grounding import GroundingError
     from trifold.pddl.neighbourhood import Neighbourhood
     from trifold.pddl.packed_counts import PackedCounts
+    from trifold.pddl.packed_task import PackedTask, PackedWays
     from trifold.pddl.problem import Domain, Problem, State, load_domain, load_problem, read_problem
     from trifold.pddl.problem_description import ProblemDescription
     from trifold.pddl.relaxation import Relaxation
@@ -41,6 +42,8 @@ __all__ = [
     "Literal",
     "Neighbourhood",
     "PackedCounts",
+    "PackedTask",
+    "PackedWays",
     "Problem",
     "ProblemDescription",
     "Relaxation",

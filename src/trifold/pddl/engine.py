@@ -54,16 +54,18 @@ class Engine:
 
     def create_state(self, atoms: Iterable[Literal]) -> Any:
         """The state of these atoms; those of static and derived predicates are not asked for."""
+        atoms = self.ground_atoms((atom.predicate, atom.arguments) for atom in atoms)
+        return self.repository.get_or_create_state(atoms, [])[0]
+
+    def ground_atoms(self, facts: Iterable[tuple[str, tuple[str, ...]]]) -> list[Any]:
+        """pymimir's atoms of these predicates and objects; those of static and derived predicates are left out."""
         predicates = {each.get_name(): each for each in self.problem.get_domain().get_fluent_predicates()}
         objects = {each.get_name(): each for each in self.problem.get_problem_and_domain_objects()}
-        fluent = [
-            self.problem.get_or_create_ground_atom(
-                predicates[atom.predicate], [objects[name] for name in atom.arguments]
-            )
-            for atom in atoms
-            if atom.predicate in predicates
+        return [
+            self.problem.get_or_create_ground_atom(predicates[name], [objects[each] for each in arguments])
+            for name, arguments in facts
+            if name in predicates
         ]
-        return self.repository.get_or_create_state(fluent, [])[0]
 
 
 def create_context(domain: str, problem: str) -> Any:

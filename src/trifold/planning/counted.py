@@ -41,11 +41,10 @@ class Counted:
         batch = self.packed.expand(BATCH)
         self.steps += len(batch)
         first = int(batch[0])
-        action = self.packed.called[self.packed.actions[first]] if first else None
-        self.last = Step(self.steps, action, float(self.packed.counts[first]))
+        self.last = Step(self.steps, self.packed.ways.action_to(first), float(self.packed.ways.worth[first]))
 
     def trajectory(self, outcome: Outcome, steps: int) -> Trajectory:
         """What a search returns that ends so: the way to the goal if there is one."""
-        states, actions = self.packed.way(self.packed.goal or 0)
-        values = tuple(float(self.packed.counts[state]) for state in states)
+        states, actions = self.packed.ways.way(self.packed.goal or 0)
+        values = tuple(map(float, self.packed.ways.worth[states].tolist()))
         return Trajectory(outcome, tuple(actions), values, steps, known=self.size)

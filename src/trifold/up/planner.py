@@ -17,7 +17,7 @@ from unified_planning.model.metrics import MinimizeActionCosts, MinimizeSequenti
 from unified_planning.plans import SequentialPlan
 
 from trifold.errors import TrifoldError
-from trifold.limits import MAX_STEPS
+from trifold.limits import KNOWN_STATES, MAX_STEPS
 from trifold.memory import lacks_memory
 from trifold.outcomes import Outcome
 from trifold.planning import Budget, Step, Trajectory
@@ -57,7 +57,7 @@ class Planner(Readable, Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # ty
         policy: str | None = None,
         search: str | None = "turns",
         max_steps: int = MAX_STEPS,
-        max_states: int = 5_000_000,
+        max_states: int = KNOWN_STATES,
         device: str = "auto",
     ) -> None:
         Engine.__init__(self)

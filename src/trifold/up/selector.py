@@ -12,6 +12,7 @@ from unified_planning.exceptions import UPException, UPUnsupportedProblemTypeErr
 from unified_planning.plans import ActionInstance
 
 from trifold.errors import TrifoldError
+from trifold.limits import KNOWN_STATES
 from trifold.pddl import Problem, State
 from trifold.planning import Budget, Scores, find_policy
 from trifold.up.guide import Guide
@@ -45,7 +46,7 @@ class ActionSelector(Readable, Engine, ActionSelectorMixin):  # type: ignore[mis
         model: str | None = None,
         policy: str | None = None,
         search: str | None = "turns",
-        max_states: int = 5_000_000,
+        max_states: int = KNOWN_STATES,
         device: str = "auto",
     ) -> None:
         Engine.__init__(self)
