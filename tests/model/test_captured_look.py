@@ -44,7 +44,7 @@ def fresh(name: str, heads: str, encoder: str, t: float = 1) -> Model:
     domain = problem_of(name).domain
     facts = (config, domain.signature, domain.text, dict(atom_counts(name, encoder, True)), 0, domain.schemas)
     model = Model.fresh(*facts).to(DEVICE)
-    model.backend = BACKENDS[RGNN][0]
+    model.backend = BACKENDS[type(model.network.embed)][0]
     return model
 
 
@@ -65,7 +65,12 @@ def assert_answers(model: Model, state: State) -> None:
 
 @pytest.mark.parametrize(
     ("name", "heads", "encoder"),
-    [("gripper", "both", "pairs"), ("depot", "actions", "plain"), ("gripper", "actions", "oblivious")],
+    [
+        ("gripper", "both", "pairs"),
+        ("depot", "actions", "plain"),
+        ("gripper", "actions", "oblivious"),
+        ("gripper", "both", "marks"),
+    ],
 )
 def test_a_captured_look_answers_as_the_reference_does(name: str, heads: str, encoder: str) -> None:
     """Also of states that come after others, and when the weights have changed meanwhile."""

@@ -137,9 +137,10 @@ def test_batches_of_fixed_size_hold_what_batches_hold(
         assert not batcher.fits(indices.cpu().repeat(40))
         layout, aside = batcher(indices.repeat(40))  # is wrong, but nothing points outside
         assert layout.counts[-1] < capacity.elements
+        assert max(layout.gather.max(), aside[READOUT][0].max()) < capacity.elements
+        layout, _ = batcher(indices.flip(0))
         layout.become(found)
         assert all(torch.equal(a, b) for a, b in zip(*map(tensors, (layout, found)), strict=True))
-        assert max(layout.gather.max(), aside[READOUT][0].max()) < capacity.elements
         assert (layout.counts[:-1] <= torch.tensor(capacity.atoms, device=DEVICE)).all()
 
 

@@ -15,14 +15,14 @@ from trifold.data import Dataset, label, read_folder
 from trifold.domains import DOMAINS, domain_text, write_problems
 from trifold.errors import TrifoldError
 from trifold.model import HEADS, Model, ModelConfig
-from trifold.nn import BACKENDS, REFERENCE, EdgeTransformer
+from trifold.nn import BACKENDS, REFERENCE, RGNN, EdgeTransformer
 from trifold.pddl import expand
 from trifold.training import resume, train
 from trifold.training.captured import CapturedStep, likely_sizes
 from trifold.training.loss import batch_loss
 from trifold.training.run import RunFolder
 from trifold.training.sampler import BalancedSampler
-from trifold.training.step import TrainingStep, build_optimizer, training_backend
+from trifold.training.step import TrainingStep, build_optimizer, captures, training_backend
 
 # What labels may not be a fork of a process that has used the GPU: nothing was labelled so.
 pytestmark = [pytest.mark.real_children] if torch.cuda.is_available() else []
@@ -59,10 +59,14 @@ def test_batches_fit_where_large_values_belong_to_large_states(balance: float) -
 
 
 def test_an_edge_transformer_is_fused_on_cuda_whatever_its_size_and_where_its_data_lies() -> None:
-    """Only its attention is: the step is not captured, so nothing need fit on the device."""
+    """Where that does not fit on the device, no step is captured, but the kernels train: they have gradients."""
     pytest.importorskip("triton")
     device = torch.device("cuda")
     data: Any = SimpleNamespace(encoder=object())
+    resident: Any = SimpleNamespace(encoder=None)
+    edge_transformer, rgnn = BACKENDS[EdgeTransformer][0], BACKENDS[RGNN][0]
+    assert [captures(backend, resident) for backend in (edge_transformer, rgnn, REFERENCE)] == [True, True, False]
+    assert not any(captures(backend, data) for backend in (edge_transformer, rgnn, REFERENCE))
 
     def chosen(config: ModelConfig, kernels: str) -> str:
         model: Any = SimpleNamespace(network=SimpleNamespace(embed=config.build_network([])), device=device)
@@ -76,15 +80,15 @@ def test_an_edge_transformer_is_fused_on_cuda_whatever_its_size_and_where_its_da
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's, of lanes that are masked out
-def test_an_edge_transformer_steps_by_its_attention_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The step is the reference's but for the attention."""
+def test_an_edge_transformer_whose_data_is_not_resident_steps_by_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a graph, to what the reference's steps come to."""
     attention = pytest.importorskip("trifold.nn.triangular_attention")
-    attend, calls = attention.attend, []
-    monkeypatch.setattr(attention, "attend", lambda *given: calls.append(given) or attend(*given))
+    attend, calls = attention.attend_and_sum, []
+    monkeypatch.setattr(attention, "attend_and_sum", lambda *given: calls.append(given) or attend(*given))
     domain, device = domain_text("gripper"), "cuda" if torch.cuda.is_available() else "cpu"
     space = expand(domain, DOMAINS["gripper"].problem(random.Random(0), 1), 1000)
     config = ModelConfig(encoder="marks", dim=16, layers=2)
-    data = Dataset.build([space], config.build_encoder(), dead_end_target=9, device=device, max_gib=1)
+    data = Dataset.build([space], config.build_encoder(), dead_end_target=9, device=device, max_gib=0)
     weights = []
     for backend, attended in ((BACKENDS[EdgeTransformer][0], 2 * 2), (REFERENCE, 0)):
         model = Model.fresh(config, space.table.signature, domain, data.atom_counts, 0).to(device)
@@ -126,7 +130,7 @@ def test_training_by_kernels_follows_the_reference(folder: Path, tmp_path: Path,
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-@pytest.mark.parametrize("model", [{"t": 1}, {"encoder": "oblivious"}], ids=str)
+@pytest.mark.parametrize("model", [{"t": 1}, {"encoder": "oblivious"}, {"encoder": "marks"}], ids=str)
 def test_seeds_trained_at_once_are_those_trained_alone(folder: Path, tmp_path: Path, model: Any) -> None:
     """Also if the run was broken off; and what they cost is the time that passed."""
     sizes = {"dim": 32, "layers": 6} | model
@@ -155,11 +159,17 @@ class Captured:
     """A captured step of a small network in float32, and its gradients by the reference."""
 
     def __init__(
-        self, folder: Path, rate: Any = 0.0, clip: Any = None, moments: Any = None, heads: str = "values"
+        self,
+        folder: Path,
+        rate: Any = 0.0,
+        clip: Any = None,
+        moments: Any = None,
+        heads: str = "values",
+        encoder: str = "pairs",
     ) -> None:
         files = read_folder(folder)
         spaces = [item.space for item in label(files.domain, files.training) if item.space is not None]
-        config, space = ModelConfig(dim=32, layers=3, heads=heads), spaces[0]
+        config, space = ModelConfig(dim=32, layers=3, heads=heads, encoder=encoder), spaces[0]
         facts: Any = {"dead_end_target": None, "with_actions": config.has_actions, "device": "cuda"}
         self.data = Dataset.build(spaces, config.build_encoder(), **facts)
         counts, schemas = self.data.atom_counts, space.actions.schemas
@@ -175,7 +185,8 @@ class Captured:
                 }
         sampler = BalancedSampler(self.data.targets, 8, 0)
         data = self.data.structures, self.data.targets, sampler.shares
-        self.step = CapturedStep(self.model.network, self.optimizer, *data, 8, precision="float32", clip=clip)
+        network, backend = self.model.network, self.model.backend
+        self.step = CapturedStep(network, backend, self.optimizer, *data, 8, precision="float32", clip=clip)
         self.draw = sampler.draw
 
     def weights(self) -> Any:
@@ -198,7 +209,17 @@ def test_a_captured_step_has_the_gradients_of_its_batch(
 ) -> None:
     """Of each batch in a row, the next one being laid out meanwhile; also where another one comes than was said."""
     monkeypatch.setattr("trifold.nn.layout.HOIST", hoist)
-    captured = Captured(folder, heads=heads)
+    assert_gradients_are_those_of_the_batches(Captured(folder, heads=heads))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.parametrize("heads", HEADS)
+@pytest.mark.parametrize("encoder", ["marks", "oblivious"])
+def test_so_has_that_of_an_edge_transformer_and_of_a_2_gnn(folder: Path, encoder: str, heads: str) -> None:
+    assert_gradients_are_those_of_the_batches(Captured(folder, heads=heads, encoder=encoder))
+
+
+def assert_gradients_are_those_of_the_batches(captured: Captured) -> None:
     for number, following in enumerate([1, 2, 7, 7, 4, 5]):
         loss = captured.step(captured.draw(number), captured.draw(following))
         found = [parameter.grad.clone() for parameter in captured.parameters]
@@ -208,9 +229,10 @@ def test_a_captured_step_has_the_gradients_of_its_batch(
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.parametrize("encoder", ["pairs", "marks"])
 @pytest.mark.parametrize("moments", [None, 3.0])
-def test_to_capture_a_step_changes_nothing(folder: Path, moments: Any) -> None:
-    captured = Captured(folder, rate=1.0, moments=moments)
+def test_to_capture_a_step_changes_nothing(folder: Path, moments: Any, encoder: str) -> None:
+    captured = Captured(folder, rate=1.0, moments=moments, encoder=encoder)
     torch.testing.assert_close(captured.weights(), captured.before, rtol=0, atol=0)
     for state in captured.optimizer.state.values():
         assert all(bool((value == (moments or 0.0)).all()) for value in state.values())
@@ -227,8 +249,9 @@ def test_a_captured_step_clips_the_gradient(folder: Path) -> None:
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-def test_a_batch_that_does_not_fit_is_left_to_the_reference(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("encoder", ["pairs", "marks"])
+def test_a_batch_that_does_not_fit_is_left_alone(folder: Path, encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trifold.training.captured.SPREAD", -1)
-    captured = Captured(folder)
+    captured = Captured(folder, encoder=encoder)
     largest = torch.argsort(captured.data.structures.element_counts.cpu(), descending=True)[:8]
     assert captured.step(largest, captured.draw(0)) is None

@@ -61,7 +61,7 @@ def time_policy_step(bench: Bench, model: Model, problem: Problem) -> tuple[list
 
     together = concatenate(chunks)
     work, hoisted = count_work(network, together), count_work(network, together, hoisted=True)
-    precision = PRECISIONS["split"] if model.backend.captured else "ieee"  # as it is evaluated
+    precision = PRECISIONS["split"] if model.backend.halves else "ieee"  # as it is evaluated
     floor, least = (floor_of_work(counted, machine, training=False, precision=precision) for counted in (work, hoisted))
     done = None
     if machine.device.type == "cpu":  # on CUDA kernels of our own do it, and all of it
@@ -92,7 +92,7 @@ def time_look(bench: Bench, model: Model, problem: Problem) -> list[Measurement]
     structure, _ = model.ask([state], [actions])
     encoded = model.queried(structure.to(machine.device))
     work = count_work(model.network.eval(), encoded)
-    precision = PRECISIONS["split"] if model.backend.captured else "ieee"
+    precision = PRECISIONS["split"] if model.backend.halves else "ieee"
     row = partial(Measurement, "policy step", states=1)
     network_row = partial(row, floor=floor_of_work(work, machine, training=False, precision=precision))
     part = "without a graph, " if model.backend.captured else "  of it "

@@ -87,7 +87,7 @@ def time_training(bench: Bench, model: Model, data: Dataset, batch: int, seed: i
         optimizer = build_optimizer(fresh.network, Settings().learning_rate, fresh.backend)
         step, turn = TrainingStep(fresh, optimizer, data, sampler), cycle(pairwise([*batches, batches[0]]))
         timing = bench.time(lambda: step(*next(turn)))
-        precision = PRECISIONS["mixed"] if fresh.backend.captured else "ieee"
+        precision = PRECISIONS["mixed"] if fresh.backend.halves else "ieee"
         floor = partial(floor_of_work, machine=bench.machine, training=True, precision=precision)
         return Measurement(
             "training step", f"batch {batch}, {kernels}", timing, batch, floor(as_written), floor(hoisted)

@@ -142,7 +142,7 @@ class TrainingDisplay(Watcher):
         if progress.lapses:
             facts += f"  back to the best {progress.lapses} ×, learning rate / {2**progress.lapses}"
         if progress.beyond:
-            facts += f"  {progress.beyond:,} batches beyond the captured step, taken by the reference"
+            facts += f"  {progress.beyond:,} batches beyond the captured step, taken without it"
         facts += f"  {progress.steps_per_second:.1f} steps/s  {duration(progress.seconds_left)} left"
         name, seed = f"seed {progress.seed}", progress.seed
         if seed not in self.seeds:

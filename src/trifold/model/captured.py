@@ -7,7 +7,7 @@ from torch import Tensor
 
 from trifold.encoders import FixedPairs, Pairs, Queried
 from trifold.model.network import HeadedNetwork, LaidOutNetwork
-from trifold.nn import BLOCK
+from trifold.nn import BLOCK, Backend
 from trifold.structures import TRIANGLE, Structures
 
 ROOM = 1.25
@@ -18,11 +18,13 @@ WASTE = 4
 
 
 @torch.inference_mode()
-def capture_look(network: HeadedNetwork, encoder: Queried, structure: Structures, encoded: Structures) -> CapturedLook:
+def capture_look(
+    network: HeadedNetwork, backend: Backend, encoder: Queried, structure: Structures, encoded: Structures
+) -> CapturedLook:
     """The captured look for structures about as large as this one, which lies on the host; it is given encoded, too."""
     is_pairs = type(encoder.encoder) is Pairs  # a subclass may encode otherwise
     with torch.cuda.device_of(encoded.arguments):
-        return (CapturedPairsLook if is_pairs else CapturedLook)(network, encoder, structure, encoded)
+        return (CapturedPairsLook if is_pairs else CapturedLook)(network, backend, encoder, structure, encoded)
 
 
 class CapturedLook:
@@ -39,7 +41,9 @@ class CapturedLook:
 
     rooms: tuple[int, ...] = ()
 
-    def __init__(self, network: HeadedNetwork, encoder: Queried, structure: Structures, encoded: Structures) -> None:
+    def __init__(
+        self, network: HeadedNetwork, backend: Backend, encoder: Queried, structure: Structures, encoded: Structures
+    ) -> None:
         self.encoder, self.device = encoder, encoded.device
         held = Structures(
             encoded.signature,
@@ -48,7 +52,7 @@ class CapturedLook:
             encoded.element_counts.clone(),
         )
         self.laid_out = LaidOutNetwork(
-            network, held, lambda sizes: list(map(_with_room, sizes[:, 0].tolist())), "split"
+            network, backend, held, lambda sizes: list(map(_with_room, sizes[:, 0].tolist())), "split"
         )
         self.batcher = self.laid_out.batcher
         self.limits = self.batcher.limits.tolist()

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trifold.encoders import Encoder, Queried, encode_chunks
+from trifold.encoders import Encoder, Queried, encode_chunks, layer_rows
 from trifold.errors import TrifoldError
 from trifold.model import checkpoint
 from trifold.model.captured import CapturedLook, capture_look
@@ -269,9 +269,9 @@ class Model:
         if answer is not None:
             return answer
         encoded = self.queried(structure.to(self.device))
-        if self.backend.captured and int(encoded.message_rows()) <= self.backend.max_rows:
+        if self.backend.captured and int(layer_rows(encoded)) <= self.backend.max_rows:
             self._captured = None  # its memory first
-            self._captured = capture_look(self.network, self.queried, structure, encoded)
+            self._captured = capture_look(self.network, self.backend, self.queried, structure, encoded)
             answer = self._captured(structure)
             assert answer is not None
             return answer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -11,13 +10,12 @@ from torch import Tensor, nn
 from trifold.model.config import ModelConfig
 from trifold.nn import (
     REFERENCE,
-    RGNN,
     ActionScores,
     Backend,
     Batcher,
     Capacity,
+    FixedNetwork,
     Found,
-    FusedRGNN,
     Layout,
     Readout,
     Scored,
@@ -72,15 +70,17 @@ class HeadedNetwork(nn.Module):
 
 
 class LaidOutNetwork:
-    """``HeadedNetwork.read`` of an R-GNN by kernels, on batches in arrays of fixed size, so that it can be captured.
+    """``HeadedNetwork.read`` by kernels, on batches in arrays of fixed size, so that it can be captured.
 
-    batcher  lays out batches of the given structures
-    fused    the embeddings by kernels
+    batcher   lays out batches of the given structures
+    capacity  of these batches
+    fixed     the embeddings by kernels
     """
 
     def __init__(
         self,
         network: HeadedNetwork,
+        backend: Backend,
         structures: Structures,
         measure: Callable[[Tensor], list[int]],
         precision: str,
@@ -90,21 +90,22 @@ class LaidOutNetwork:
         It is given how much each structure has: (things, structures) → (things,).
         """
         self.network, signature = network, structures.signature
-        embed = cast(RGNN, network.embed)  # the one kind of network that kernels run whole
+        embed = network.embed
         queries = [relation for relation in signature if relation.is_query] if network.scores else []
         aside = [Relation(READOUT, 1), *embed.initial.marks, *queries]
         names = [name for name, _ in (*embed.relations, *aside)]
         counts = structures.atom_counts[[signature.index(name) for name in names]]
         *atoms, elements = measure(torch.cat([counts.double(), structures.element_counts.double()[None]]))
         senders = len(embed.relations)
-        capacity = Capacity.of(embed.relations, atoms[:senders], elements)
-        self.batcher = Batcher(structures, capacity, dict(zip(aside, atoms[senders:], strict=True)))
-        self.fused = FusedRGNN(embed, capacity, precision)
+        self.capacity = Capacity.of(embed.relations, atoms[:senders], elements)
+        self.batcher = Batcher(structures, self.capacity, dict(zip(aside, atoms[senders:], strict=True)))
+        assert backend.fixed is not None
+        self.fixed: FixedNetwork = backend.fixed(embed, self.capacity, precision)
         self.queries = [query.name for query in queries]
 
     def read(self, layout: Layout, found: Found, batch: int) -> tuple[Tensor | None, Scored | None]:
         """V of each structure of a batch, and the scores of all queries that there is room for."""
-        f = self.fused(layout, self._initial(found))
+        f = self.fixed(layout, self._initial(found))
         elements, owners = found[READOUT]
         chosen, network = f[elements.view(-1)], self.network
         sums = f.new_zeros((batch + 1, f.shape[1])).index_add(0, owners, chosen)  # the last is unused
@@ -119,7 +120,7 @@ class LaidOutNetwork:
         initial = self.network.embed.initial
         if not initial.marks:
             return None
-        brackets = torch.zeros((self.fused.capacity.elements, len(initial.marks)), device=found[READOUT][0].device)
+        brackets = torch.zeros((self.capacity.elements, len(initial.marks)), device=found[READOUT][0].device)
         for p, (name, _) in enumerate(initial.marks):
             brackets[:, p].index_fill_(0, found[name][0].view(-1), 1.0)
         return brackets @ torch.stack(list(initial.vectors))

@@ -2,7 +2,7 @@
 
 from trifold.native import SHARPNESS
 from trifold.nn.aggregate import smooth_max
-from trifold.nn.backends import BACKENDS, KERNELS, REFERENCE, Backend, choose_backend
+from trifold.nn.backends import BACKENDS, KERNELS, REFERENCE, Backend, FixedNetwork, choose_backend
 from trifold.nn.edge_transformer import EdgeTransformer
 from trifold.nn.fused import PRECISIONS, FusedRGNN
 from trifold.nn.incidence import Incidence
@@ -29,6 +29,7 @@ __all__ = [
     "Batcher",
     "Capacity",
     "EdgeTransformer",
+    "FixedNetwork",
     "Found",
     "FusedRGNN",
     "Incidence",

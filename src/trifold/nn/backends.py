@@ -15,12 +15,19 @@ from trifold.nn.compiled import embed_natively, lacks_library
 from trifold.nn.cpu import embed_on_cpu
 from trifold.nn.cuda import attend_by_kernels, embed_by_kernels, is_within_reach, lacks_kernels, lacks_message_kernels
 from trifold.nn.edge_transformer import EdgeTransformer
+from trifold.nn.fused import FusedRGNN
+from trifold.nn.fused_transformer import FusedTransformer
+from trifold.nn.layout import Capacity, Layout
 from trifold.nn.network import Network
 from trifold.nn.rgnn import RGNN
 from trifold.structures import DisjointUnion
 
 KERNELS = ("auto", "reference", "fused")
 """What a user may ask for: the best backend that a device has, the reference anywhere, or kernels and nothing else."""
+
+
+FixedNetwork = Callable[[Layout, Tensor | None], Tensor]
+"""(layout, initial embeddings, or None for 0) → the embeddings of the batch, and of what is not in use."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,9 @@ class Backend:
     obstacle   (network, device) → why it cannot run this network there, or None if it can
     reaches    (network, union) → whether the union is within its limits; where it is not, the reference must do
     gradients  whether ``embed`` has gradients
-    captured   whether a training step by it is captured as a CUDA graph, in products of float16, and a look as another
+    fixed      (network, capacity, precision) → the same for batches in arrays of fixed size, with gradients and without
+               a look at any number: what can be captured; None if nothing can
+    halves     whether its products are of float16 factors: of one pair in a training step, of three without gradients
     max_rows   messages that one layer may send at once
     """
 
@@ -41,8 +50,14 @@ class Backend:
     obstacle: Callable[[Any, torch.device], str | None]
     reaches: Callable[[Any, DisjointUnion], bool] = lambda network, union: True
     gradients: bool = False
-    captured: bool = False
+    fixed: Callable[[Any, Capacity, str], FixedNetwork] | None = None
+    halves: bool = False
     max_rows: int = MESSAGES_TO_VALUE
+
+    @property
+    def captured(self) -> bool:
+        """Whether a training step by it is captured as a CUDA graph, and a look as another."""
+        return self.fixed is not None
 
 
 def _off_the_cpu(network: Network, device: torch.device) -> str | None:
@@ -59,7 +74,8 @@ BACKENDS: dict[type[Network], tuple[Backend, ...]] = {
             embed_by_kernels,
             lacks_message_kernels,
             is_within_reach,
-            captured=True,
+            fixed=FusedRGNN,
+            halves=True,
             max_rows=MESSAGES_TO_VALUE_ON_A_CARD,
         ),
         Backend("native", embed_natively, lacks_library),
@@ -71,6 +87,7 @@ BACKENDS: dict[type[Network], tuple[Backend, ...]] = {
             attend_by_kernels,
             lambda network, device: lacks_kernels(device),
             gradients=True,
+            fixed=FusedTransformer,
             max_rows=MESSAGES_TO_VALUE_ON_A_CARD,
         ),
     ),

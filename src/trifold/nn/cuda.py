@@ -7,8 +7,9 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor
 
-from trifold.nn.edge_transformer import EdgeTransformer
+from trifold.nn.edge_transformer import EdgeTransformer, Grids
 from trifold.nn.fused import DIMENSIONS, FusedRGNN, reaches
+from trifold.nn.fused_transformer import run_layers
 from trifold.nn.layout import Capacity, Layout
 from trifold.nn.rgnn import RGNN
 from trifold.structures import DisjointUnion
@@ -47,9 +48,8 @@ def embed_by_kernels(network: RGNN, union: DisjointUnion) -> Tensor:
 
 
 def attend_by_kernels(network: EdgeTransformer, union: DisjointUnion) -> Tensor:
-    """The embeddings of an Edge Transformer whose attention is a kernel, with gradients."""
-    embeddings: Tensor = network(union, fused=True)
-    return embeddings
+    """The embeddings of an Edge Transformer, with gradients, for which no triple of objects is stored."""
+    return run_layers(network, network.initial(union), Grids.of(union.structures.element_counts).pairs)
 
 
 def _capacity(network: RGNN, union: DisjointUnion) -> Capacity:

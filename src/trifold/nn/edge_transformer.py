@@ -30,8 +30,7 @@ class EdgeTransformer(Network):
     f_{i+1}(u,v) = MLP(LN(f_i(u,v) + TriangularAttention(LN(f_i))(u,v)))
 
     All L layers share their weights. The differences from Bergen et al. are the paper's: the MLP has no residual of its
-    own, and no dropout. Marks that the network was not built with are not seen. With ``fused`` the attention is that of
-    ``triangular_attention``, whose results are the same to rounding: it needs CUDA, Triton and float32.
+    own, and no dropout. Marks that the network was not built with are not seen.
 
     Shapes: a disjoint union of structures over all pairs O², row by row, as ``Marks`` makes them → (elements, dim).
     """
@@ -46,12 +45,12 @@ class EdgeTransformer(Network):
         self.norm_before, self.norm_after = nn.LayerNorm(dim), nn.LayerNorm(dim)
         self.update = MLP(dim, dim)
 
-    def forward(self, union: DisjointUnion, *, fused: bool = False) -> Tensor:
+    def forward(self, union: DisjointUnion) -> Tensor:
         """The embedding of each pair, with gradients, on any device."""
         grids = Grids.of(union.structures.element_counts)
         f = self.initial(union)
         for _ in range(self.layers):
-            f = self.update(self.norm_after(f + self.attention(self.norm_before(f), grids, fused=fused)))
+            f = self.update(self.norm_after(f + self.attention(self.norm_before(f), grids)))
         return f
 
 
@@ -63,7 +62,7 @@ class TriangularAttention(nn.Module):
 
     in each of the heads, of width d = dim / heads, laid side by side before O; Q, K, V₁, V₂ and O are affine.
 
-    Shapes: (elements, dim) → (elements, dim). Each triple of a grid takes dim numbers, and with ``fused`` none.
+    Shapes: (elements, dim) → (elements, dim). Each triple of a grid takes dim numbers; by kernels none.
     """
 
     def __init__(self, dim: int, heads: int) -> None:
@@ -77,14 +76,9 @@ class TriangularAttention(nn.Module):
         self.project = nn.Linear(dim, 4 * dim)  # Q, K, V₁, V₂
         self.output = nn.Linear(dim, dim)
 
-    def forward(self, f: Tensor, grids: Grids, *, fused: bool = False) -> Tensor:
+    def forward(self, f: Tensor, grids: Grids) -> Tensor:
         """What each pair attends to, with gradients."""
-        projected = self.project(f)
-        if fused:
-            from trifold.nn.triangular_attention import attend
-
-            return self.output(attend(projected, grids.pairs, self.heads))
-        padded = grids.pad(projected).unflatten(-1, (4, self.heads, self.width))
+        padded = grids.pad(self.project(f)).unflatten(-1, (4, self.heads, self.width))
         query, key, left, right = padded.permute(3, 0, 4, 1, 2, 5)  # (structures, heads, n, n, width) each
         scores = torch.einsum("shuwd,shwvd->shuvw", query, key) / math.sqrt(self.width)
         # The least number, not −∞: in a grid without objects, −∞ would make gradients NaN.
@@ -128,12 +122,7 @@ class Grids:
     @cached_property
     def pairs(self) -> Tensor:
         """(4, elements) int32, for kernels: u and v of each pair, its structure's size and first pair, in strips."""
-        size, number = self._sizes_and_numbers()
-        strip = number // (STRIP * size) * STRIP  # the first column of the pair's strip
-        width = (size - strip).clamp(max=STRIP)
-        rest = number - strip * size
-        first = torch.arange(len(number), device=number.device) - number
-        return torch.stack([rest // width, strip + rest % width, size, first]).to(torch.int32)
+        return _in_strips(*self._sizes_and_numbers())
 
     def _sizes_and_numbers(self) -> tuple[Tensor, Tensor]:
         """(elements,) the size of each pair's structure, and the pair's number in it."""
@@ -148,3 +137,29 @@ class Grids:
     def gather(self, grids: Tensor) -> Tensor:
         """(structures, n, n, heads, width) → (elements, heads · width)."""
         return grids.reshape(-1, grids.shape[-2] * grids.shape[-1]).index_select(0, self.places)
+
+
+def fixed_pairs(element_counts: Tensor, elements: int) -> Tensor:
+    """``Grids.pairs`` of structures with so many pairs, for a fixed number of elements: nothing is read back.
+
+    Elements beyond those of the structures, or of one that does not fit whole, are structures of one object each, which
+    attend to themselves alone: their numbers are finite, and as nobody reads them, their gradients are zero.
+    """
+    counts = element_counts.to(torch.int64)
+    ends = torch.cumsum(counts, 0)
+    each = torch.arange(elements, device=counts.device)
+    structure = torch.searchsorted(ends, each, right=True)
+    exists = structure < len(counts)
+    structure = torch.where(exists, structure, 0)
+    used = exists & (ends[structure] <= elements)
+    size = torch.where(used, counts[structure].double().sqrt().round().long(), 1)
+    return _in_strips(size, torch.where(used, each - (ends - counts)[structure], 0))
+
+
+def _in_strips(size: Tensor, number: Tensor) -> Tensor:
+    """(4, elements) int32: see ``Grids.pairs``; given are the size of each pair's structure, and its number there."""
+    strip = number // (STRIP * size) * STRIP  # the first column of the pair's strip
+    width = (size - strip).clamp(max=STRIP)
+    rest = number - strip * size
+    first = torch.arange(len(number), device=number.device) - number
+    return torch.stack([rest // width, strip + rest % width, size, first]).to(torch.int32)

@@ -95,6 +95,7 @@ class Layout:
     starts   (segments · elements + 1,) int32: where each segment of each element begins, rows being sorted so
     place    (rows,) int32: where each row is then
     order    (rows,) int32: which row is at each place
+    sizes    (structures,) the elements of each structure; structures lie end to end
     """
 
     capacity: Capacity
@@ -103,6 +104,7 @@ class Layout:
     starts: Tensor
     place: Tensor
     order: Tensor
+    sizes: Tensor
 
     def become(self, other: Layout) -> None:
         """Take over another layout of the same capacity in place: a captured graph reads these very arrays."""
@@ -122,10 +124,11 @@ class Layout:
         gather = torch.full((capacity.rows,), nobody, dtype=torch.int64, device=device)
         for rows, first in zip(atoms, capacity.first_rows, strict=False):
             gather[first : first + rows.numel()] = rows.reshape(-1)
-        return cls.build(capacity, gather, torch.tensor([*counts, union.elements], device=device))
+        totals = torch.tensor([*counts, union.elements], device=device)
+        return cls.build(capacity, gather, totals, union.structures.element_counts)
 
     @classmethod
-    def build(cls, capacity: Capacity, gather: Tensor, counts: Tensor) -> Layout:
+    def build(cls, capacity: Capacity, gather: Tensor, counts: Tensor, sizes: Tensor) -> Layout:
         """Sort the rows by element and segment. No number is read back, so that it can be captured."""
         gather, segments = gather.to(torch.int32), capacity.segments
         numbers = torch.arange(capacity.rows, dtype=torch.int32, device=gather.device)
@@ -138,7 +141,7 @@ class Layout:
         starts = torch.searchsorted(keys, bounds, out_int32=True)
         starts = torch.cat([starts, starts[-1:].expand(segments)])  # nobody's rows are never reduced
         place = torch.empty_like(numbers).scatter_(0, order, numbers)
-        return cls(capacity, gather, counts.to(torch.int32), starts, place, order.to(torch.int32))
+        return cls(capacity, gather, counts.to(torch.int32), starts, place, order.to(torch.int32), sizes)
 
 
 class Batcher:
@@ -194,7 +197,7 @@ class Batcher:
         rows = self.capacity.rows
         totals = torch.minimum(ends[:, -1], self.limits)[: len(self.capacity.relations)]
         present = sizes.sum().clamp(max=nobody)
-        layout = Layout.build(self.capacity, elements[:rows], torch.cat([totals, present[None]]))
+        layout = Layout.build(self.capacity, elements[:rows], torch.cat([totals, present[None]]), sizes)
         atoms = list(self.aside.values())
         owners = torch.where(used, block % batch, batch)[len(self.slots) - sum(atoms) :].split(atoms)
         parts = elements[rows:].split([relation.arity * count for relation, count in self.aside.items()])

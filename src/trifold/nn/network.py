@@ -7,16 +7,17 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from trifold.nn.initial import InitialEmbeddings
-from trifold.structures import DisjointUnion
+from trifold.structures import DisjointUnion, Relation
 
 
 class Network(nn.Module):
     """A network over relational structures, as its paper writes it: calling it is its reference backend.
 
-    dim       k, the width of an embedding
-    layers    L, which share their weights
-    initial   the embeddings before the first layer
-    folklore  whether it tells pairs apart as 2-FWL does, by all ⟨u,w⟩, ⟨w,v⟩ at once, and not by its atoms
+    dim        k, the width of an embedding
+    layers     L, which share their weights
+    initial    the embeddings before the first layer
+    relations  those whose atoms send messages
+    folklore   whether it tells pairs apart as 2-FWL does, by all ⟨u,w⟩, ⟨w,v⟩ at once, and not by its atoms
 
     Shapes: a disjoint union → (elements, dim).
     """
@@ -25,6 +26,7 @@ class Network(nn.Module):
     dim: int
     layers: int
     initial: InitialEmbeddings
+    relations: tuple[Relation, ...] = ()
 
     def forward(self, union: DisjointUnion) -> Tensor:
         """The embedding of each element."""

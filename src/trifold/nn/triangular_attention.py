@@ -41,42 +41,56 @@ WARPS = 8
 
 def attend(projected: Tensor, pairs: Tensor, heads: int) -> Tensor:
     """Triangular attention in each head, with gradients; ``pairs`` is that of ``Grids``."""
-    if projected.dtype != torch.float32:
-        raise ValueError(f"the kernels attend in float32, not in {projected.dtype}: use the reference")
-    with torch.cuda.device_of(projected):  # Triton launches on the current device
-        attended: Tensor = _Attention.apply(projected, pairs, heads)
+    attended: Tensor = _Attention.apply(projected, pairs, heads)
     return attended
 
 
 class _Attention(Function):
-    """One launch forward, and one backward."""
-
     @staticmethod
     def forward(context: Any, projected: Tensor, pairs: Tensor, heads: int) -> Tensor:
-        count, width = len(projected), projected.shape[1] // (4 * heads)
-        padded = triton.next_power_of_2(width)
-        rows = max(1, min(MOST_ROWS, NUMBERS // padded))
-        context.tiles = triton.cdiv(count * heads, rows)
-        context.sizes = {"HEADS": heads, "WIDTH": width, "PADDED": padded, "ROWS": rows, "num_warps": WARPS}
         projected = projected.contiguous()
-        out, log_sums = projected.new_empty((count, heads * width)), projected.new_empty((count, heads))
-        if count:
-            forward[(context.tiles,)](
-                pairs, projected, out, log_sums, count, 1 / math.sqrt(width), **context.sizes
-            )  # fmt: skip
-        context.save_for_backward(pairs, projected, out, log_sums)
+        out, log_sums = attend_and_sum(projected, pairs, heads)
+        context.save_for_backward(projected, pairs, out, log_sums)
         return out
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        pairs, projected, out, log_sums = context.saved_tensors
-        d_projected = torch.empty_like(projected)
-        if len(projected):
-            backward[(context.tiles, 2)](
-                pairs, projected, out, log_sums, gradient.contiguous(), d_projected, len(projected),
-                1 / math.sqrt(context.sizes["WIDTH"]), **context.sizes,
+        projected, pairs, out, log_sums = context.saved_tensors
+        return attend_backward(projected, pairs, out, log_sums, gradient.contiguous()), None, None
+
+
+def attend_and_sum(projected: Tensor, pairs: Tensor, heads: int) -> tuple[Tensor, Tensor]:
+    """What each pair attends to, and the log_sums that the backward pass needs: one launch. All is contiguous."""
+    if projected.dtype != torch.float32:
+        raise ValueError(f"the kernels attend in float32, not in {projected.dtype}: use the reference")
+    count, width = len(projected), projected.shape[1] // (4 * heads)
+    out, log_sums = projected.new_empty((count, heads * width)), projected.new_empty((count, heads))
+    tiles, sizes = _tiles(count, heads, width)
+    if count:
+        with torch.cuda.device_of(projected):  # Triton launches on the current device
+            forward[(tiles,)](pairs, projected, out, log_sums, count, 1 / math.sqrt(width), **sizes)
+    return out, log_sums
+
+
+def attend_backward(projected: Tensor, pairs: Tensor, out: Tensor, log_sums: Tensor, gradient: Tensor) -> Tensor:
+    """The gradient of ``projected``, from that of ``out``: one launch. All is contiguous."""
+    (count, heads), width = log_sums.shape, out.shape[1] // log_sums.shape[1]
+    d_projected = torch.empty_like(projected)
+    tiles, sizes = _tiles(count, heads, width)
+    if count:
+        with torch.cuda.device_of(projected):
+            backward[(tiles, 2)](
+                pairs, projected, out, log_sums, gradient, d_projected, count, 1 / math.sqrt(width), **sizes
             )  # fmt: skip
-        return d_projected, None, None
+    return d_projected
+
+
+def _tiles(count: int, heads: int, width: int) -> tuple[int, dict[str, int]]:
+    """How many tiles there are, and what the kernels are compiled for."""
+    padded = triton.next_power_of_2(width)
+    rows = max(1, min(MOST_ROWS, NUMBERS // padded))
+    sizes = {"HEADS": heads, "WIDTH": width, "PADDED": padded, "ROWS": rows, "num_warps": WARPS}
+    return triton.cdiv(count * heads, rows), sizes
 
 
 @triton.jit

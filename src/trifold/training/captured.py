@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from trifold.model import HeadedNetwork, LaidOutNetwork
-from trifold.nn import Found, Layout
+from trifold.nn import Backend, Found, Layout
 from trifold.structures import Structures
 from trifold.training.loss import joint_loss
 
@@ -46,6 +46,7 @@ class CapturedStep:
     def __init__(
         self,
         network: HeadedNetwork,
+        backend: Backend,
         optimizer: torch.optim.Optimizer,
         structures: Structures,
         targets: Tensor,
@@ -59,7 +60,7 @@ class CapturedStep:
         self.parameters = list(network.parameters())
         shares = shares.to(structures.device)
         measure = partial(likely_sizes, shares=shares, batch=batch)  # room for all but a few batches in a million
-        self.laid_out = LaidOutNetwork(network, structures, measure, precision)
+        self.laid_out = LaidOutNetwork(network, backend, structures, measure, precision)
         self.batcher = self.laid_out.batcher
         self.chosen = torch.zeros(batch, dtype=torch.int64, device=structures.device)
         self.upcoming = torch.zeros_like(self.chosen)

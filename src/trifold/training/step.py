@@ -17,14 +17,20 @@ from trifold.training.sampler import BalancedSampler
 def training_backend(model: Model, data: Dataset, kernels: str) -> Backend:
     """Who computes the network in a training; raises if kernels are asked for and cannot run.
 
-    A captured step reads the encoded states where they lie. Where they do not fit on the device, the reference trains.
+    Where the encoded states do not fit on the device, no step is captured: one without gradients of its own is then
+    left to the reference.
     """
     backend = choose_backend(model.network.embed, model.device, kernels)
-    if not backend.captured or data.encoder is None:
+    if backend.gradients or not backend.captured or data.encoder is None:
         return backend
     if kernels == "fused":
         raise TrifoldError("the encoded states do not fit on the device", remedy="use --kernels reference")
     return REFERENCE
+
+
+def captures(backend: Backend, data: Dataset) -> bool:
+    """Whether training steps are captured: such a step reads the encoded states where they lie."""
+    return backend.captured and data.encoder is None
 
 
 def training_name(backend: Backend) -> str:
@@ -53,8 +59,9 @@ class TrainingStep:
     """Indices of a batch, and of the next → the loss of the first, after the optimizer has stepped on it.
 
     The sampler is that which draws them. The loss is that of ``joint_loss``; ``clip`` is the largest norm that its
-    gradient may have. By the backend ``cuda`` the step of an R-GNN is captured, and the next batch is laid out
-    meanwhile; ``beyond`` counts the batches that were too large for it, whose steps the reference took.
+    gradient may have. By the backend ``cuda`` the step is captured, and the next batch is laid out meanwhile;
+    ``beyond`` counts the batches that were too large for it, whose steps are taken without a graph: by the reference,
+    if the backend has no gradients but in a graph.
     """
 
     def __init__(
@@ -69,10 +76,10 @@ class TrainingStep:
         self.backend = model.backend if model.backend.gradients else REFERENCE
         self.beyond = 0
         self.captured: CapturedStep | None = None
-        if model.backend.captured:
+        if captures(model.backend, data):
             shares, batch = sampler.shares, sampler.batch
             self.captured = CapturedStep(
-                model.network, optimizer, data.structures, data.targets, shares, batch, clip=clip
+                model.network, model.backend, optimizer, data.structures, data.targets, shares, batch, clip=clip
             )
 
     def __call__(self, indices: Tensor, following: Tensor) -> Tensor:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import torch
 
-from trifold.nn import Backend
 from trifold.training.loop import Progress, SeedTraining, train_seed
 from trifold.training.run import Diverged, TrainingState
 
@@ -24,9 +23,9 @@ AT_ONCE = 4
 """How many models are trained at once: at batch 16, four steps then take less than two would one after the other."""
 
 
-def at_once(backend: Backend) -> int:
+def at_once(captured: bool) -> int:
     """How many seeds are trained at once: several where their steps are captured, for else the host is what is busy."""
-    return AT_ONCE if backend.captured else 1
+    return AT_ONCE if captured else 1
 
 
 Show = Callable[[Progress], None]

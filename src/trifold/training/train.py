@@ -24,6 +24,7 @@ from trifold.training.prepare import Prepared, prepare
 from trifold.training.recipe import Recipe, Value, default_recipe, read_recipe, recorded_recipe
 from trifold.training.run import RunFolder
 from trifold.training.settings import Settings
+from trifold.training.step import captures
 from trifold.training.together import Ending, at_once, train_seeds
 from trifold.training.watcher import Watcher
 
@@ -205,7 +206,8 @@ def _run(
 def _train_all(prepared: Prepared, endings: dict[int, Ending], watcher: Watcher) -> None:
     """Train every seed, and keep the best and draw the curves whenever some have ended."""
     starts = [partial(prepared.start, seed) for seed in prepared.seeds]
-    for ended in train_seeds(starts, watcher.progress, at_once(prepared.backend), prepared.training.targets.device):
+    most = at_once(captures(prepared.backend, prepared.training))
+    for ended in train_seeds(starts, watcher.progress, most, prepared.training.targets.device):
         new = dict(zip(prepared.seeds[len(endings) :], ended, strict=False))
         endings |= new
         for seed, ending in new.items():
