@@ -64,7 +64,7 @@ def main() -> None:
         cache=default_cache(),
     )
     domain = read_text(files.domain)
-    parts = split(domain, labelled, len(files.training), 0)
+    parts = split(labelled, len(files.training), 0)
     spaces = [[i.space for i in part if i.space is not None] for part in (parts.training, parts.validation)]
     encoder = config.build_encoder()
     data = Dataset.build(spaces[0], encoder, dead_end_target=None, device="cuda")

@@ -82,7 +82,7 @@ def test_problems_that_cannot_be_labelled_are_counted(tmp_path: Path) -> None:
     labelled = label(tmp_path / "domain.pddl", [tmp_path / "p.pddl"])
     assert count_outcomes(labelled) == "1 unsolvable"
     with pytest.raises(TrifoldError, match="no training problem could be labelled: 1 unsolvable"):
-        split(ONE_WAY, labelled, 1, 0)
+        split(labelled, 1, 0)
 
 
 def test_dead_ends_have_a_target_above_all_others_or_are_dropped(trap: Labelled) -> None:

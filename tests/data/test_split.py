@@ -88,13 +88,13 @@ def states(space: StateSpace) -> set[frozenset[tuple[str, tuple[int, ...]]]]:
 def test_nothing_that_is_held_out_shares_a_state_with_training(texts: list[str], seed: int) -> None:
     spaces = [expand(WALK, text, 1000) for text in texts]
     items, everything = labelled(spaces), [states(space) for space in spaces]
-    families = find_families(spaces, constants=False)
+    families = find_families(spaces)
     for i in range(len(spaces)):
         for j in range(i):
             assert everything[i].isdisjoint(everything[j]) or families[i] == families[j]
     assert all(len({families[member] for member in alike}) == 1 for alike in find_alike(spaces))
-    parts = split(WALK, items, len(items), seed)
-    assert parts == split(WALK, items, len(items), seed)
+    parts = split(items, len(items), seed)
+    assert parts == split(items, len(items), seed)
     assert parts.training and parts.validation and parts.families == len(set(families))
     if parts.families == 1:
         assert parts.rule == SHARED and parts.training == parts.validation == items
@@ -113,9 +113,9 @@ def test_problems_of_one_base_are_told_apart_by_what_they_reach() -> None:
     spaces = [expand(WALK, walk(path, start, 3, marks, range(4)), 1000) for start, marks in starts]
     # Without marks before the goal the first two meet, though neither reaches the other's start; a mark on the first
     # place stays, whatever one does; two stay if one starts behind them.
-    assert find_families(spaces, constants=False).tolist() == [0, 0, 2, 2, 2, 5]
+    assert find_families(spaces).tolist() == [0, 0, 2, 2, 2, 5]
     spaces[5] = replace(spaces[5], states=9)  # a sample, of which more is not known
-    assert find_families(spaces, constants=False).tolist() == [0] * 6
+    assert find_families(spaces).tolist() == [0] * 6
 
 
 def room(at: str, lit: Sequence[str]) -> str:
@@ -128,25 +128,24 @@ def room(at: str, lit: Sequence[str]) -> str:
 def test_constants_do_not_hide_what_is_shared(starts: list[tuple[str, list[str]]]) -> None:
     texts = [room(*start) for start in (("left", []), *starts, ("right", []))]
     spaces = [expand(ROOMS, text, 1000) for text in texts]
-    families, everything = find_families(spaces, constants=True), [states(space) for space in spaces]
+    families, everything = find_families(spaces), [states(space) for space in spaces]
     for i in range(len(spaces)):
         for j in range(i):
             assert everything[i].isdisjoint(everything[j]) or families[i] == families[j]
     items = labelled(spaces)
-    parts = split(ROOMS, items, len(items), 0)
+    parts = split(items, len(items), 0)
     for alike in find_alike(spaces):
         assert len({families[member] for member in alike}) == 1
         assert len({items[member] in parts.training for member in alike}) == 1
 
 
-def test_two_problems_that_differ_in_a_constant_alone_are_not_split() -> None:
+def test_two_problems_that_differ_in_a_constant_that_actions_name_are_not_alike() -> None:
     domain = """(define (domain d) (:constants c1 c2) (:predicates (at ?x) (done) (extra))
       (:action a :parameters () :precondition (at c1) :effect (done))
       (:action b :parameters () :precondition (at c2) :effect (and (done) (extra))))"""
     problem = "(define (problem p) (:domain d) (:init (at c1)) (:goal (and (done))))"
     spaces = [expand(domain, text, 1000) for text in (problem, problem.replace("(at c1)", "(at c2)"))]
-    assert find_alike(spaces) == [[0, 1]]
-    assert split(domain, labelled(spaces), 2, 0).rule == SHARED
+    assert find_alike(spaces) == [] and split(labelled(spaces), 2, 0).rule == HELD_OUT
 
 
 def test_problems_that_colours_cannot_tell_apart_are_not_split() -> None:
@@ -161,7 +160,7 @@ def test_problems_that_colours_cannot_tell_apart_are_not_split() -> None:
         )
         spaces.append(expand(domain, problem, 1000))
     assert find_alike(spaces) == [[0, 1]]
-    assert find_families(spaces, constants=False).tolist() == [0, 0]
+    assert find_families(spaces).tolist() == [0, 0]
 
 
 def test_of_a_large_space_only_the_states_that_tell_are_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +172,7 @@ def test_of_a_large_space_only_the_states_that_tell_are_encoded(monkeypatch: pyt
         return make(table, offsets, indices)
 
     monkeypatch.setattr(AtomTable, "structures", watch)
-    find_families([space, space], constants=False)
+    find_families([space, space])
     telling = int((space.distances <= 0).sum()) + 1  # and the initial state
     assert encoded == [1, 1, telling, telling] and telling < len(space) / 5
 
@@ -185,7 +184,7 @@ def test_renamed_copies_and_other_starts_are_never_split(sizes: list[int], seed:
     texts = [_renamed(DOMAINS["gripper"].problem(random.Random(rng.random()), size), size, rng) for size in sizes]
     spaces = [expand(domain_text("gripper"), text, 1000) for text in texts]
     items = labelled(spaces, texts)
-    parts = split(domain_text("gripper"), items, len(items), seed)
+    parts = split(items, len(items), seed)
     trained, validated = ({sizes[items.index(item)] for item in part} for part in (parts.training, parts.validation))
     assert trained | validated == set(sizes)
     assert trained.isdisjoint(validated) == (len(set(sizes)) > 1)
@@ -201,7 +200,7 @@ def _renamed(text: str, balls: int, rng: random.Random) -> str:
 def test_six_equal_files_are_named_and_not_split() -> None:
     space = expand(domain_text("gripper"), DOMAINS["gripper"].problem(random.Random(0), 2), 1000)
     items = labelled([space] * 6, ["text"] * 6)
-    parts = split(domain_text("gripper"), items, 6, 0)
+    parts = split(items, 6, 0)
     assert parts.rule == SHARED and parts.training == parts.validation == items
     assert parts.alike == [{"files": [f"train/p{number}.pddl" for number in range(6)], "equal": True}]
     assert parts.roles(items) == ["both"] * 6
@@ -212,9 +211,7 @@ def test_isomorphic_problems_are_named() -> None:
     texts = [walk(((0, 1), (1, 2)), 0, 2, marks, [NAMES.index(name) for name in order]) for marks, order in cases]
     spaces = [expand(WALK, text, 1000) for text in texts]
     assert find_alike(spaces) == [[0, 2]]
-    assert split(WALK, labelled(spaces, texts), 3, 0).alike == [
-        {"files": ["train/p0.pddl", "train/p2.pddl"], "equal": False}
-    ]
+    assert split(labelled(spaces, texts), 3, 0).alike == [{"files": ["train/p0.pddl", "train/p2.pddl"], "equal": False}]
 
 
 def test_a_hold_out_has_all_sizes_and_values() -> None:
@@ -248,7 +245,7 @@ def test_given_validation_problems_that_share_states_are_named() -> None:
         for number, size in enumerate(sizes)
     ]
     items = labelled(spaces)
-    parts = split(domain_text("gripper"), items, 3, 0)
+    parts = split(items, 3, 0)
     assert parts.rule == GIVEN and (parts.training, parts.validation) == (items[:3], items[3:])
     assert parts.sharing == ["train/p3.pddl"] and parts.families == 4
 
@@ -262,7 +259,7 @@ def test_what_is_recorded_gives_the_split_again(training: int) -> None:
     items = labelled(spaces)
     items[1] = replace(items[1], space=None, outcome=Outcome.TIMEOUT)
     items = items[: max(training, 4) if training != 1 else 1]
-    parts = split(domain_text("gripper"), items, training, 3)
+    parts = split(items, training, 3)
     assert recorded_split(items, parts.roles(items), parts.to_json()) == parts
 
 
@@ -281,5 +278,5 @@ def test_the_remedy_fits_the_reason(outcome: Outcome, remedy: str) -> None:
     failed = Labelled(Path("problems/p.pddl"), outcome, message="a parenthesis is never closed\n  in: it")
     assert remedy in remedy_of([failed])
     with pytest.raises(TrifoldError) as error:
-        split(WALK, [failed], 1, 0)
+        split([failed], 1, 0)
     assert remedy in str(error.value) and len(str(error.value.remedy).split(";")) == 1

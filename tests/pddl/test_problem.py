@@ -70,6 +70,7 @@ def naive_atoms(problem: Problem, state: State, types: dict[str, list[str]]) -> 
     for literal in problem.goal:
         name, *arguments = literal.replace("(not ", "").strip("()").split()
         texts.append([f"{name}@goal{'-not' if literal.startswith('(not') else ''}", *arguments])
+    texts += [[f"@constant-{name}", name] for name in problem.domain.description.named_constants]
     texts += [[kind, name] for kind, names in types.items() for name in names]
     atoms: set[tuple[str, tuple[str, ...]]] = set()
     for name, *arguments in texts:

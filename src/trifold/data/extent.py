@@ -17,6 +17,7 @@ import numpy as np
 from trifold.data.labels import Labelled
 from trifold.pddl import EVERY_OBJECT, DomainDescription, ProblemDescription, StateSpace
 from trifold.sealed import Damaged
+from trifold.structures import CONSTANT
 
 GOAL = "@goal"
 """In the names of the relations of goals."""
@@ -43,14 +44,16 @@ class Reach:
         """What a labelled problem has, in any of its states."""
         table = space.table
         varying = np.flatnonzero(np.bincount(space.indices, minlength=len(table.relation)))
-        present = np.union1d(table.relation[varying], table.static_relation).tolist()
+        names = [name for name, _ in table.relations]
+        present = {names[r] for r in np.union1d(table.relation[varying], table.static_relation).tolist()}
+        present = {name for name in present if not name.startswith(CONSTANT)}  # which every problem has
         single = table.static_arguments[:, 0] != EVERY_OBJECT if len(table.static_relation) else np.empty(0, bool)
         counts = Counter(table.static_relation[single].tolist())
-        kinds = {table.relations[r][0]: count for r, count in counts.items() if table.relations[r][1] == 1}
+        kinds = {names[r]: count for r, count in counts.items() if table.relations[r][1] == 1 and names[r] in present}
         return cls(
             len(space.objects),
             _sorted({name: count for name, count in kinds.items() if GOAL not in name}),
-            frozenset(table.relations[r][0] for r in present),
+            frozenset(present),
             len(space),
             int((space.distances < 0).sum()),
             int(space.distances.max(initial=0)),

@@ -1,15 +1,13 @@
 """Which labelled problems have states in common, up to the names of their objects.
 
 All states of a problem have its objects with their types, its static atoms and its goal: its base. So two problems with
-a state in common have the same base. Of problems with the same base the states tell. Without constants, actions do not
-know objects by name, so whatever is reached from a common state is common too: a goal state or, where none can be
-reached, a dead end. So goal states and dead ends are enough. Of a domain with constants every state is looked at: what
-an action does to a constant it need not do to another object in its place.
+a state in common have the same base. Of problems with the same base the states tell. Actions know no object by name but
+constants, which have relations of their own, so whatever is reached from a common state is common too: a goal state or,
+where none can be reached, a dead end. So goal states and dead ends are enough.
 
-States are compared by their colours (``wl``), which are equal if the states are isomorphic; constants are objects like
-others. What colours cannot tell apart counts as the same, initial states always. So do problems of one base if the
-space of one is only a sample, or if they have too many states to look at. It is never said that two problems have
-nothing in common if they have.
+States are compared by their colours (``wl``), which are equal if the states are isomorphic. What colours cannot tell
+apart counts as the same, initial states always. So do problems of one base if the space of one is only a sample, or if
+they have too many states to look at. It is never said that two problems have nothing in common if they have.
 """
 
 from __future__ import annotations
@@ -31,11 +29,8 @@ MOST_STATES = 2**19
 """States that are looked at, half a minute's worth; the bases of the most problems first."""
 
 
-def find_families(spaces: Sequence[StateSpace], *, constants: bool) -> Integers:
-    """(problems,) the first problem of each one's family: problems of different families have no state in common.
-
-    constants  whether the domain has constants
-    """
+def find_families(spaces: Sequence[StateSpace]) -> Integers:
+    """(problems,) the first problem of each one's family: problems of different families have no state in common."""
     bases = _colours([space.table.structures(np.zeros(2, np.int64), np.empty(0, np.int64)) for space in spaces])
     owners, colours = np.arange(len(spaces)), bases  # all problems of a base are joined, unless their states tell
     looked_at: list[int] = []
@@ -45,7 +40,7 @@ def find_families(spaces: Sequence[StateSpace], *, constants: bool) -> Integers:
         if count == 1:
             break
         members = np.flatnonzero(bases == base).tolist()
-        telling = {member: _telling(spaces[member], constants) for member in members}
+        telling = {member: _telling(spaces[member]) for member in members}
         seen = sum(map(len, telling.values()))
         if seen <= left and all(len(spaces[member]) == spaces[member].states for member in members):
             left -= seen
@@ -67,10 +62,8 @@ def find_alike(spaces: Sequence[StateSpace]) -> list[list[int]]:
     return [members for members in sets.values() if len(members) > 1]
 
 
-def _telling(space: StateSpace, constants: bool) -> Integers:
+def _telling(space: StateSpace) -> Integers:
     """The states of which one is common if any is, and the initial state."""
-    if constants:
-        return np.arange(len(space))
     return np.union1d(np.flatnonzero(space.distances <= 0), [space.initial])
 
 

@@ -78,7 +78,8 @@ def label(
     on_progress  is called with each problem as it is done
     """
     limits = limits or LabelLimits()
-    domain_source = load_domain(Path(domain)).source
+    loaded = load_domain(Path(domain))
+    domain_source, constants = loaded.source, loaded.description.named_constants
     done: dict[int, Labelled] = {}
     digests: dict[int, str] = {}
 
@@ -96,7 +97,7 @@ def label(
                 finish(index, Labelled(path, Outcome.BAD_INPUT, message=str(error)))
                 continue
             digests[index] = hashlib.sha256(problem_source[0].encode()).hexdigest()
-            entry = folder / cache_key(domain_source.text, problem_source[0], limits)
+            entry = folder / cache_key(domain_source.text, problem_source[0], limits, constants)
             known = _look_up(path, entry)
             if known is not None:
                 finish(index, known)
@@ -128,9 +129,12 @@ def default_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "trifold"
 
 
-def cache_key(domain: str, problem: str, limits: LabelLimits) -> str:
-    """The name of a cache entry: a hash of all that its content depends on."""
-    parts = [domain, problem, asdict(limits), VERSION, version("pymimir")]
+def cache_key(domain: str, problem: str, limits: LabelLimits, constants: Sequence[str] = ()) -> str:
+    """The name of a cache entry: a hash of all that its content depends on.
+
+    ``constants`` that rules name follow from the domain; entries older than their relations do not have them.
+    """
+    parts = [domain, problem, asdict(limits), VERSION, version("pymimir"), *constants]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

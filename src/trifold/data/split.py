@@ -14,7 +14,6 @@ from trifold.data.families import find_alike, find_families
 from trifold.data.labels import Labelled
 from trifold.errors import TrifoldError
 from trifold.outcomes import Outcome
-from trifold.pddl import load_domain
 
 VALIDATION_SHARE = 5
 """Without a validation folder, one family of so many is held out, and at least one."""
@@ -59,7 +58,7 @@ class Split:
         return [names.get((item.path in training, item.path in validation), "left out") for item in labelled]
 
 
-def split(domain: str | Path, labelled: Sequence[Labelled], training: int, seed: int) -> Split:
+def split(labelled: Sequence[Labelled], training: int, seed: int) -> Split:
     """Split the problems of a domain that could be labelled; the first ``training`` items are the training files.
 
     Without validation files, problems are put into families that have no state in common, up to the names of objects.
@@ -79,7 +78,7 @@ def split(domain: str | Path, labelled: Sequence[Labelled], training: int, seed:
         )
     items = usable + given
     spaces = [item.space for item in items if item.space is not None]
-    family_of = find_families(spaces, constants=bool(load_domain(domain).description.constants)).tolist()
+    family_of = find_families(spaces).tolist()
     families: dict[int, list[Labelled]] = {}
     for item, family in zip(items, family_of, strict=True):
         families.setdefault(family, []).append(item)

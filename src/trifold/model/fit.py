@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from trifold.errors import TrifoldError
-from trifold.structures import MARK, Signature
+from trifold.structures import CONSTANT, MARK, Signature
 
 if TYPE_CHECKING:
     from trifold.model.header import ModelHeader
@@ -43,9 +43,13 @@ def tell_difference(ours: Signature, theirs: Signature) -> str:
 
 
 def untrained(signature: Signature, counts: Iterable[int], training_atoms: Mapping[str, int]) -> list[str]:
-    """Of relations with so many atoms in some states, those that have some and in training had none."""
+    """Of relations with so many atoms in some states, those that have some and in training had none.
+
+    Relations of constants are not told: every state has them, and a model that does not know them is older than they.
+    """
     trained = {name.removesuffix(MARK) for name, count in training_atoms.items() if count}
-    return [name for (name, _), count in zip(signature, counts, strict=True) if count and name not in trained]
+    found = [name for (name, _), count in zip(signature, counts, strict=True) if count and name not in trained]
+    return [name for name in found if not name.startswith(CONSTANT)]
 
 
 def untrained_message(name: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from trifold.model.config import ModelConfig
 from trifold.sealed import Damaged
-from trifold.structures import Signature
+from trifold.structures import CONSTANT, Signature
 
 if TYPE_CHECKING:
     from trifold.pddl import Domain
@@ -71,7 +71,15 @@ class ModelHeader:
         if schemas != sorted(schemas):
             raise Damaged("the schemas of its header are not sorted")
         named = tuple((name, arity) for name, arity in schemas)
-        return cls(config, signature, domain, atoms, provenance or {}, named)
+        return cls(config, signature, domain, atoms, provenance or {}, named)._with_constants()
+
+    def _with_constants(self) -> ModelHeader:
+        """The same with the relations of constants, where the model is older than they are: it ignores them."""
+        if ":constants" not in self.domain_text.lower():
+            return self
+        found = self.read_domain().signature
+        older = tuple(relation for relation in found if not relation.name.startswith(CONSTANT))
+        return replace(self, signature=found) if self.signature.relations == older else self
 
 
 def _is_relation(value: object, least: int = 1) -> bool:

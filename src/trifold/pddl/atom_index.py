@@ -12,6 +12,7 @@ from trifold.pddl.atoms import EVERY_OBJECT, AtomTable, Integers
 from trifold.pddl.description import DomainDescription, Literal
 from trifold.pddl.engine import Engine
 from trifold.pddl.problem_description import ProblemDescription
+from trifold.structures import CONSTANT
 
 UNSEEN, INVENTED = -1, -2
 """In place of the index of an atom that has none: not met yet, or pymimir's own and no relation."""
@@ -42,6 +43,7 @@ class AtomIndex:
         for name, types in description.objects.items():
             above = domain.types_above(types)
             facts += [(rel, (name,)) for kind, rel in domain.type_relations.items() if kind in above]
+        facts += [(CONSTANT + name, (name,)) for name in domain.named_constants]
         for literal in description.goal:
             facts.append((f"{literal.predicate}@goal{'' if literal.positive else '-not'}", literal.arguments))
         rows = sorted(self.row(*fact) for fact in facts)

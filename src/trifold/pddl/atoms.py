@@ -40,7 +40,7 @@ class AtomTable:
     objects           names of the objects; an argument is an index into them
     relation          (A,)    the relation of each varying atom
     arguments         (A, m)  its arguments, padded to the greatest arity m; EVERY_OBJECT first if it is nullary
-    static_relation   (S,)    likewise for the atoms that are true in every state: static, type and goal atoms
+    static_relation   (S,)    likewise for the atoms that are true in every state: static, type, constant and goal atoms
     static_arguments  (S, m)
 
     The atoms of a relation are either all varying or all static. A state is a list of varying atoms.

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from trifold.errors import TrifoldError
 from trifold.expressions import Expression, Source, normalise
-from trifold.pddl.formulas import CONNECTIVES, Scope
-from trifold.pddl.rules import Action, Derivation, read_actions, read_derivations
+from trifold.pddl.formulas import CONNECTIVES, Scope, named_objects
+from trifold.pddl.rules import Action, Derivation, Effect, read_actions, read_derivations
 from trifold.pddl.syntax import (
     check_name,
     check_sections,
@@ -22,6 +22,7 @@ from trifold.pddl.syntax import (
     syntax_error,
     typed_list,
 )
+from trifold.structures import CONSTANT
 
 ROOT = "object"
 """The type of every object, which is no relation."""
@@ -92,6 +93,18 @@ class DomainDescription:
         effects = (effect for action in self.actions for effect in action.effects)
         return self.derived.union(atom.predicate for effect in effects for atom, _ in effect.literals)
 
+    @cached_property
+    def named_constants(self) -> tuple[str, ...]:
+        """The constants that actions and rules name, sorted: V* may depend on which object they are.
+
+        That of the others does not: whatever else has their atoms can stand for them.
+        """
+        effects = [effect for action in self.actions for effect in action.effects]
+        rules: list[Action | Derivation | Effect] = [*self.actions, *self.derivations, *effects]
+        formulas = [rule.condition for rule in rules]
+        formulas += [atom for effect in effects for atom, _ in effect.literals]
+        return tuple(sorted({name for formula in formulas for name in named_objects(formula)}))
+
     def types_above(self, types: Sequence[str]) -> set[str]:
         """These types and all above them, up to ``object``."""
         found, pending = {ROOT}, list(types)
@@ -110,9 +123,10 @@ class DomainDescription:
 
     @cached_property
     def relations(self) -> tuple[tuple[str, int], ...]:
-        """(name, arity) of every relation, sorted by name: predicates, types, and both goal relations of each
-        predicate. A nullary predicate is a unary relation that holds of every object."""
+        """(name, arity) of every relation, sorted by name: predicates, types, one for each named constant, and both
+        goal relations of each predicate. A nullary predicate is a unary relation that holds of every object."""
         arities = dict.fromkeys(self.type_relations.values(), 1)
+        arities |= dict.fromkeys((CONSTANT + name for name in self.named_constants), 1)
         for name, parameters in self.predicates.items():
             for relation in (name, f"{name}@goal", f"{name}@goal-not"):
                 arities[relation] = max(len(parameters), 1)

@@ -86,6 +86,18 @@ def free_variables(formula: Formula) -> set[str]:
             return free_variables(part) - {variable.name for variable in variables}
 
 
+def named_objects(formula: Formula) -> Iterator[str]:
+    """The objects that a formula names: each term that is no variable."""
+    match formula:
+        case Atom(_, terms):
+            yield from (term for term in terms if not term.startswith("?"))
+        case Not(part) | Exists(_, part) | ForAll(_, part):
+            yield from named_objects(part)
+        case And(parts) | Or(parts):
+            for inner in parts:
+                yield from named_objects(inner)
+
+
 def occurrences(formula: Formula, positive: bool = True) -> Iterator[tuple[str, bool]]:
     """The predicates of a formula, each with whether it occurs under an even number of negations."""
     match formula:

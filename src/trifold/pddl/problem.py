@@ -46,7 +46,8 @@ class Domain:
 
     @cached_property
     def signature(self) -> Signature:
-        """The relations of every state: predicates, types, and ``p@goal`` and ``p@goal-not`` of each predicate p."""
+        """The relations of every state: predicates, types, ``@constant-c`` of each constant c that actions or rules
+        name, and ``p@goal`` and ``p@goal-not`` of each predicate p."""
         from trifold.structures import Signature
 
         return Signature.of(self.relations)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from trifold.lazy import lazily
 from trifold.structures.signature import (
     APPLICABLE,
+    CONSTANT,
     MARK,
     NULLARY,
     OBJECT,
@@ -27,6 +28,7 @@ __getattr__ = lazily(__name__)
 
 __all__ = [
     "APPLICABLE",
+    "CONSTANT",
     "MARK",
     "NULLARY",
     "OBJECT",

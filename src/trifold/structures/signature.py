@@ -17,6 +17,9 @@ OBJECT = "@object"
 TRIANGLE = "@triangle"
 """△: the ternary relation of compositions ⟨o,o'⟩, ⟨o',o''⟩, ⟨o,o''⟩ in structures over pairs of objects."""
 
+CONSTANT = "@constant-"
+"""How the names of relations begin that hold of one constant of the domain alone: ``@constant-kitchen(kitchen)``."""
+
 APPLICABLE, OPTIMAL = "@applicable", "@optimal"
 """How the names of queries end: the actions of a state that ask for a score, and those of them that are known to be
 optimal, as a training is told. A query is the tuple of an action's objects. It is data, and sends no messages."""

@@ -27,6 +27,7 @@ from trifold.files import read_text
 from trifold.model import Model, ModelConfig
 from trifold.nn import Backend
 from trifold.provenance import describe_environment
+from trifold.structures import CONSTANT
 from trifold.training.coverage import Track, lay_tracks
 from trifold.training.larger import Larger, find_larger
 from trifold.training.loop import SeedTraining
@@ -99,7 +100,7 @@ def prepare(
         cache=cache or default_cache(),
         on_progress=watcher.labelled,
     )
-    parts = _read_split(folder, labelled) or split(domain_text, labelled, len(files.training), settings.seed)
+    parts = _read_split(folder, labelled) or split(labelled, len(files.training), settings.seed)
     spaces = [item.space for item in parts.training if item.space is not None]
     held_out = [item.space for item in parts.validation if item.space is not None]
     encoder, device = config.build_encoder(), content["device"]
@@ -111,7 +112,7 @@ def prepare(
     if settings.merge:
         data = merge_states(data, config)
     summary = describe_data(domain_text, labelled, parts, target, data, validation)
-    _check_unchanged(folder, summary["hash"], content["directory"])
+    _check_unchanged(folder, summary, content["directory"])
 
     signature, schemas = spaces[0].table.signature, spaces[0].actions.schemas if config.has_actions else ()
     first = Model.fresh(config, signature, domain_text, data.atom_counts, settings.seed, schemas).to(device)
@@ -157,13 +158,19 @@ def _read_split(folder: RunFolder, labelled: Sequence[Labelled]) -> Split | None
         return recorded_split(labelled, roles, recorded["split"])
 
 
-def _check_unchanged(folder: RunFolder, found: str, directory: str) -> None:
+def _check_unchanged(folder: RunFolder, found: dict[str, Any], directory: str) -> None:
     """Raise if the run began with other data than was found now."""
     if (folder.path / "data.json").exists():
         with folder.opened("data.json") as before:
-            known = before["hash"]
-        if known != found:
+            known, atoms = before["hash"], before["atoms"]
+        if known != found["hash"]:
             raise _changed(directory)
+        if new := sorted(name for name in found["atoms"] if name.startswith(CONSTANT) and name not in atoms):
+            raise TrifoldError(
+                f"this run began with a version that did not tell constants from other objects: {', '.join(new)}",
+                place=str(folder.path),
+                remedy="train anew in another folder; the model of this run can be used as it is",
+            )
 
 
 def _changed(place: str) -> TrifoldError:
