@@ -119,6 +119,22 @@ def test_an_error_in_the_consumer_ends_the_children() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells children that their parent was killed")
+def test_an_error_of_who_waits_ends_the_children() -> None:
+    pids: list[int] = []
+
+    def wait() -> None:
+        if pids:
+            raise RuntimeError("enough")
+
+    def note(_: int, event: dict[str, Any]) -> None:
+        pids.append(event["pid"])
+
+    jobs = [{"do": "sleep", "seconds": 60}]
+    with pytest.raises(RuntimeError, match="enough"):
+        list(run_isolated(FUNCTION, jobs, workers=1, limits=Limits(), on_event=note, on_wait=wait))
+    assert not is_alive(pids[0])
+
+
 def test_children_die_with_a_parent_that_is_killed() -> None:
     script = (
         "from trifold.processes import Limits, run_isolated\n"

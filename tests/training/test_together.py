@@ -303,10 +303,10 @@ def test_a_seed_that_diverges_does_not_end_the_others(
         request.getfixturevalue("_in_turns")
     validate = loop._validate
 
-    def fail(training: SeedTraining, loss_sum: float) -> None:
+    def fail(training: SeedTraining, loss_sum: float, clock: Callable[[], float]) -> None:
         if training.seed == SEEDS[0] and training.state.step == 10:
             raise Diverged("training diverged")
-        validate(training, loss_sum)
+        validate(training, loss_sum, clock)
 
     class Notes(Watcher):
         failures: ClassVar[list[Any]] = []

@@ -139,6 +139,8 @@ class TrainingDisplay(Watcher):
             facts += f"  solved {progress.solved} of {progress.problems}"
             best = progress.best_solved is not None and progress.best_solved != progress.solved
             facts += f" (kept {progress.best_solved})" if best else ""
+        if progress.larger_solved is not None:
+            facts += f"  larger {progress.larger_solved} of {progress.larger_problems}"
         if progress.lapses:
             facts += f"  back to the best {progress.lapses} ×, learning rate / {2**progress.lapses}"
         if progress.beyond:

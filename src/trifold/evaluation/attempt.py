@@ -71,8 +71,12 @@ def attempt_each(
     workers: int = 1,
     limits: Limits,
     on_event: Callable[[dict[str, Any]], None] | None = None,
+    on_wait: Callable[[], object] | None = None,
 ) -> Generator[Attempt, None, None]:
-    """Run the jobs in `workers` child processes, each within the limits, and yield the attempts as they end."""
+    """Run the jobs in `workers` child processes, each within the limits, and yield the attempts as they end.
+
+    `on_wait` is called while they run, at least once in a second; if it raises, they end.
+    """
     told = [_Told() for _ in jobs]
 
     def listen(index: int, event: dict[str, Any]) -> None:
@@ -81,9 +85,8 @@ def attempt_each(
             on_event(event)
 
     asked = [asdict(job) for job in jobs]
-    for result in run_isolated(
-        "trifold.evaluation.job:solve_job", asked, workers=workers, limits=limits, on_event=listen
-    ):
+    function = "trifold.evaluation.job:solve_job"
+    for result in run_isolated(function, asked, workers=workers, limits=limits, on_event=listen, on_wait=on_wait):
         yield _attempt(jobs[result.job], result, told[result.job])
 
 

@@ -69,11 +69,13 @@ def run_isolated(
     workers: int,
     limits: Limits,
     on_event: Callable[[int, dict[str, Any]], None] | None = None,
+    on_wait: Callable[[], object] | None = None,
 ) -> Generator[Result, None, None]:
     """Call ``function``, given as "module:name", once per job in child processes; yield results as jobs end.
 
     In the child it is called as ``name(job, report)`` and returns a dict; jobs, values and what it reports are JSON.
-    Closing the iterator, or an exception in it, kills the children.
+    Closing the iterator, or an exception in it, kills the children. ``on_wait`` is called while it waits for them, at
+    least once in a second, and may raise.
     """
     pending = deque(enumerate(jobs))
     idle: list[_Child] = []
@@ -81,6 +83,8 @@ def run_isolated(
     with selectors.DefaultSelector() as selector:
         try:
             while pending or busy:
+                if on_wait is not None:
+                    on_wait()
                 while pending and len(busy) < max(workers, 1):
                     child = idle.pop() if idle else _Child(function, limits)
                     busy.append(child)

@@ -15,6 +15,7 @@ from torch import Tensor
 from trifold.data import Dataset
 from trifold.model import Model
 from trifold.training.coverage import Track, follow
+from trifold.training.larger import GLANCE_SHARE, GLANCES, LargerProblems
 from trifold.training.loss import validate
 from trifold.training.run import Diverged, SeedFolder, TrainingState
 from trifold.training.sampler import BalancedSampler
@@ -38,7 +39,8 @@ MOMENTS = 12
 """How often in a training the policy is followed on held-out problems at most: at validations, evenly over it."""
 
 SHARE, WORTH = 0.1, 6
-"""The part of a training that this may take, and how many states a policy looks at while one is trained on."""
+"""The part of a training that this may take, larger problems included, and how many states a policy looks at while one
+is trained on."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Progress:
     ``optimal`` is the share of validation states whose best-scored action is optimal, None if no actions are scored.
     ``solved`` of so many ``problems`` is what the policy did when it was followed last, with plans of ``length``
     times the optimum, and ``best_solved`` what that of the kept weights did; None if it was not followed.
+    ``larger_solved`` of ``larger_problems`` is what it did on larger problems when it was last tried on these.
     ``lapses`` is how often it has gone back to its best weights, ``beyond`` how many batches were beyond its backend.
     Speed and the time that is left are those of a watch on the wall, whatever else runs at the same time.
     """
@@ -63,6 +66,8 @@ class Progress:
     problems: int
     length: float | None
     best_solved: int | None
+    larger_solved: int | None
+    larger_problems: int
     lapses: int
     beyond: int
     steps_per_second: float
@@ -80,6 +85,7 @@ class SeedTraining:
     seed: int
     folder: SeedFolder
     tracks: Sequence[Track] = ()
+    larger: LargerProblems | None = None
     optimizer: torch.optim.Optimizer = field(init=False)
     state: TrainingState = field(init=False)
 
@@ -113,10 +119,9 @@ class SeedTraining:
         worth = SHARE * WORTH * self.settings.batch * self.settings.steps
         return max(1, min(MOMENTS, int(worth / max(cost, 1.0))))
 
-    @property
-    def moment(self) -> int:
-        """How many of the moments at which the policy is followed have come."""
-        return int(self.moments * max(self.state.step / self.settings.steps, self.state.seconds / self.limit))
+    def passed(self, moments: int) -> int:
+        """How many of so many moments, evenly over the training, have come."""
+        return int(moments * max(self.state.step / self.settings.steps, self.state.seconds / self.limit))
 
     @property
     def rate(self) -> float:
@@ -155,7 +160,7 @@ def train_seed(
         done = training.is_at_end
         validates = done or state.step % settings.validate_every == 0
         if validates:
-            _validate(training, float(total))
+            _validate(training, float(total), clock)
             total.zero_()
         if validates or now - saved > SAVE_SECONDS:
             saved = now
@@ -166,7 +171,7 @@ def train_seed(
     return training.state
 
 
-def _validate(training: SeedTraining, loss_sum: float) -> None:
+def _validate(training: SeedTraining, loss_sum: float, clock: Callable[[], float]) -> None:
     """Log the validation loss; keep the weights if they are the best so far, go back to the best if they are lost."""
     folder = training.folder
     seen = validate(training.model, training.held_out)
@@ -174,14 +179,15 @@ def _validate(training: SeedTraining, loss_sum: float) -> None:
     found, loss = seen.loss, loss_sum / max(state.since, 1)
     is_lost = _recovers(training) and not (loss < math.inf and found <= max(LOST * (state.best or 0.0), LEAST_LOST))
     policy: dict[str, Any] = {}
+    larger: dict[str, Any] = {}
     if not is_lost:
         _check(training, loss + found)
-        policy = _follow_policy(training)
+        policy, larger = _follow_policy(training), _try_larger(training, clock)
         state = training.state
     if math.isfinite(loss + found):
         line = {"step": state.step, "loss": loss, "validation": found, "seconds": state.seconds}
         heads = {"error": seen.error, "optimal": seen.optimal} if seen.optimal is not None else {}
-        folder.log(line | heads | policy | {"lapses": state.lapses, "beyond": state.beyond})
+        folder.log(line | heads | policy | larger | {"lapses": state.lapses, "beyond": state.beyond})
     if is_lost:
         _go_back(training)
         training.state = replace(state, lapses=state.lapses + 1, since=0, loss_sum=0.0)
@@ -201,7 +207,7 @@ def _follow_policy(training: SeedTraining) -> dict[str, Any]:
     When that is depends on the step alone, so that a resumed run keeps the same weights. Where minutes end a training,
     all depends on the clock, and there it also bounds the part of the time that this takes.
     """
-    state, moment = training.state, training.moment
+    state, moment = training.state, training.passed(training.moments)
     is_dear = training.limit < math.inf and state.policy_seconds > SHARE * state.seconds
     if not training.tracks or not (training.is_at_end or (moment != state.moment and not is_dear)):
         return {}
@@ -210,6 +216,26 @@ def _follow_policy(training: SeedTraining) -> dict[str, Any]:
     spent = state.policy_seconds + time.monotonic() - began
     training.state = replace(state, solved=found.solved, length=found.length, moment=moment, policy_seconds=spent)
     return {"solved": found.solved, "problems": found.problems, "length": found.length}
+
+
+def _try_larger(training: SeedTraining, clock: Callable[[], float]) -> dict[str, Any]:
+    """What the policy does on larger problems, where a moment has come to try it on them; else nothing.
+
+    It is told and decides nothing, for it depends on the time. With what is followed inside of spaces it takes no more
+    than ``SHARE``. The clock is looked at all the while: it is how a training hears that it is to end.
+    """
+    state, moment = training.state, training.passed(GLANCES)
+    if training.larger is None or moment == state.larger_moment:
+        return {}
+    began = time.monotonic()
+    budget = min(GLANCE_SHARE * state.seconds, SHARE * state.seconds - state.policy_seconds) - state.larger_seconds
+    found = training.larger.glance(training.model, budget, clock)
+    spent = state.larger_seconds + time.monotonic() - began
+    training.state = replace(state, larger_moment=moment, larger_seconds=spent)
+    if found is None:
+        return {}
+    training.state = replace(training.state, larger_solved=found.solved, larger_problems=found.problems)
+    return {"larger_solved": found.solved, "larger_problems": found.problems, "larger_length": found.length}
 
 
 def _save(training: SeedTraining, loss_sum: float) -> None:
@@ -256,8 +282,11 @@ def _progress(training: SeedTraining, start: TrainingState, loss_sum: float, pas
     mean = loss_sum / state.since if state.since else state.loss
     losses = mean, state.validation, state.best, state.optimal
     policy = state.solved, len(training.tracks), state.length, state.best_solved
+    larger = state.larger_solved, state.larger_problems
     counts = state.lapses, state.beyond
-    return Progress(training.seed, state.step, settings.steps, *losses, *policy, *counts, speed, max(left, 0.0))
+    return Progress(
+        training.seed, state.step, settings.steps, *losses, *policy, *larger, *counts, speed, max(left, 0.0)
+    )
 
 
 def validation_sample(validation: Dataset, settings: Settings) -> Tensor:

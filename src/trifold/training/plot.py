@@ -19,7 +19,7 @@ def plot_curves(folders: Sequence[SeedFolder], title: str, path: Path) -> None:
     from matplotlib.figure import Figure  # slow to import, and a figure without pyplot needs no display
 
     seeds = [(number, folder, folder.metrics()) for number, folder in enumerate(folders)]
-    has_coverage = any("solved" in line for _, _, lines in seeds for line in lines)
+    has_coverage = any("solved" in line or "larger_solved" in line for _, _, lines in seeds for line in lines)
     figure = Figure(figsize=(13 if has_coverage else 8, 4.5), layout="constrained")
     axes, *beside = figure.subplots(1, 1 + has_coverage, squeeze=False)[0]
     for number, folder, lines in seeds:
@@ -47,15 +47,17 @@ def plot_curves(folders: Sequence[SeedFolder], title: str, path: Path) -> None:
 
 
 def _plot_coverage(axes: Axes, seeds: Sequence[list[dict[str, Any]]]) -> None:
-    """Draw how many of the held-out problems the policy of each seed solves, over steps."""
-    from matplotlib.ticker import MaxNLocator
-
-    for number, lines in enumerate(seeds):
-        followed = [line for line in lines if "solved" in line]
-        steps, solved = [line["step"] for line in followed], [line["solved"] for line in followed]
-        axes.plot(steps, solved, "o-", color=f"C{number}", alpha=0.8, markersize=4)
-        if followed:
-            axes.set_ylim(-0.02 * followed[-1]["problems"], 1.05 * followed[-1]["problems"])
-    axes.set(xlabel="step", ylabel="held-out problems solved", title="coverage of the policy")
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    """Draw the share of held-out problems that the policy of each seed solves over steps, and that of larger ones."""
+    for prefix, name, style in (("", "held-out", "o-"), ("larger_", "larger", "s--")):
+        told: str | None = f"{name} problems"  # once, whatever the number of seeds
+        for number, lines in enumerate(seeds):
+            tried = [line for line in lines if line.get(f"{prefix}problems")]
+            steps = [line["step"] for line in tried]
+            shares = [100 * line[f"{prefix}solved"] / line[f"{prefix}problems"] for line in tried]
+            if tried:
+                axes.plot(steps, shares, style, color=f"C{number}", alpha=0.8, markersize=4, label=told)
+                told = None
+    axes.set(xlabel="step", ylabel="problems solved (%)", ylim=(-2, 105), title="coverage of the policy")
+    if axes.lines:
+        axes.legend()
     axes.grid(alpha=0.3)

@@ -29,7 +29,7 @@ from trifold.nn import Backend
 from trifold.provenance import describe_environment
 from trifold.structures import CONSTANT
 from trifold.training.coverage import Track, lay_tracks
-from trifold.training.larger import Larger, find_larger
+from trifold.training.larger import LargerProblems, find_larger
 from trifold.training.loop import SeedTraining
 from trifold.training.merge import merge_states
 from trifold.training.recipe import recorded_recipe
@@ -47,7 +47,7 @@ class Prepared:
     first                 an untrained model, whose seed is of no account: what it is computed by holds for all
     provenance            what each model says of its training, but for the seed
     tracks                held-out problems that policies are followed on while they train
-    larger                problems that could not be labelled whole: the policy is tried on them in the end
+    larger                problems that could not be labelled whole: policies are tried on them, if they are given
     """
 
     folder: RunFolder
@@ -60,7 +60,7 @@ class Prepared:
     first: Model
     provenance: dict[str, Any]
     tracks: list[Track]
-    larger: list[Larger]
+    larger: LargerProblems | None
 
     @property
     def backend(self) -> Backend:
@@ -80,7 +80,9 @@ class Prepared:
         model.to(first.device).backend = first.backend
         model.provenance = self.provenance | {"settings": self.settings.to_json() | {"seed": seed}}
         folder = self.folder.seed(seed)
-        return SeedTraining(model, self.training, self.validation, self.settings, seed, folder, self.tracks)
+        return SeedTraining(
+            model, self.training, self.validation, self.settings, seed, folder, self.tracks, self.larger
+        )
 
 
 def prepare(
@@ -132,7 +134,9 @@ def prepare(
         "backend": summary["backend"],
     }
     domain = spaces[0].domain
-    tracks, larger = lay_tracks(parts.validation, config.has_actions), find_larger(labelled, parts.validation)
+    tracks, found = lay_tracks(parts.validation, config.has_actions), find_larger(labelled, parts.validation)
+    memory = LabelLimits(**content["limits"]).memory_gib
+    larger = LargerProblems(files.domain, found, device, workers, memory) if found else None
     return Prepared(folder, config, settings, domain_text, domain, data, validation, first, provenance, tracks, larger)
 
 

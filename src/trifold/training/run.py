@@ -50,6 +50,8 @@ class TrainingState:
     solved, length    what the policy did when it was followed last
     moment            which of the moments that was: see ``loop``
     policy_seconds    that following it has taken so far
+    larger_solved, larger_problems, larger_moment, larger_seconds
+                      the same of larger problems, when the policy was last tried on them: see ``larger``
     loss              the mean training loss before the last validation
     since, loss_sum   the steps since then, and the sum of their losses
     lapses            how often the weights were lost, and those that are kept taken again
@@ -72,6 +74,10 @@ class TrainingState:
     length: float | None = None
     moment: int = 0
     policy_seconds: float = 0.0
+    larger_solved: int | None = None
+    larger_problems: int = 0
+    larger_moment: int = 0
+    larger_seconds: float = 0.0
 
     def rank(self, keep_by: str) -> tuple[float, ...]:
         """Where the kept weights stand among others: less is better; a policy that was not followed has solved none.
@@ -198,7 +204,8 @@ class SeedFolder:
 
         def check(line: dict[str, Any]) -> dict[str, Any]:
             policy = ("solved", "problems") if "solved" in line else ()
-            for name in ("step", "loss", "validation", *policy):
+            larger = ("larger_solved", "larger_problems") if "larger_solved" in line else ()
+            for name in ("step", "loss", "validation", *policy, *larger):
                 if type(line.get(name)) not in (int, float) or not 0 <= line[name] < MAX_LOSS:
                     raise Damaged(f"it has no {name}")
             return line

@@ -18,7 +18,6 @@ from trifold.sealed import Damaged
 from trifold.training.advice import Advice, Evidence, advise
 from trifold.training.choose import best_seed, keep_best
 from trifold.training.coverage import Coverage, follow
-from trifold.training.larger import attempt_larger
 from trifold.training.plot import plot_curves
 from trifold.training.prepare import Prepared, prepare
 from trifold.training.recipe import Recipe, Value, default_recipe, read_recipe, recorded_recipe
@@ -74,7 +73,7 @@ def train(
     run         the folder to make for the run
     recipe      the name of a shipped one, such as "paper", "fast", "small" or that of a shipped model, a TOML file or a
                 ``Recipe``; None is "fast" on a GPU, and else "laptop", which ends in about twenty minutes
-    try_larger  whether the model is tried in the end on problems that could not be labelled
+    try_larger  whether the policy is tried on problems that could not be labelled, while it is trained and in the end
     changes     values that differ from the recipe's, such as steps=500 or t=2
 
     >>> result = train("gripper", "runs/first", recipe="small", steps=2)  # gripper/domain.pddl, …
@@ -163,6 +162,8 @@ def _run(
     Where an interrupt ends it, the best so far becomes the run's model.
     """
     prepared = prepare(folder, content, workers, cache, watcher)
+    if not try_larger:
+        prepared = replace(prepared, larger=None)
     endings: dict[int, Ending] = {}
     try:
         _train_all(prepared, endings, watcher)
@@ -172,18 +173,9 @@ def _run(
     best_seed(endings, prepared.settings.keep_by)  # raises if all have failed
     seconds = sum(ending.state.seconds for ending in endings.values())
     larger = None
-    if try_larger:
-        watcher.trying(len(prepared.larger))
-        larger = attempt_larger(
-            folder.model,
-            read_folder(Path(content["directory"])).domain,
-            prepared.larger,
-            device=content["device"],
-            workers=workers,
-            seconds=seconds,
-            memory_gib=recorded_recipe(content).limits.memory_gib,
-            on_attempt=watcher.tried,
-        )
+    if prepared.larger:
+        watcher.trying(len(prepared.larger.problems))
+        larger = prepared.larger.attempt(folder.model, seconds, watcher.tried)
     kept = Model.load(folder.model, content["device"])  # another than the best seed's, if it was selected
     coverage = follow(kept, prepared.tracks) if prepared.tracks else None
     chosen, best = kept.provenance["settings"]["seed"], kept.provenance["selected"]["validation_loss"]
