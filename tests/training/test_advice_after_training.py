@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from trifold.training.advice import Evidence, advise, is_falling
+from trifold.training.advice import Advice, Evidence, advise, is_falling
 from trifold.training.coverage import Coverage
+from trifold.training.situations import Situation
 
 ALL, SOME = Coverage(3, 3, 1.0), Coverage(1, 3, 1.2, {"a.pddl": "step limit", "b c.pddl": "dead end"})
 FALLING = [(4.0, 4.0), (2.0, 2.0), (1.0, 1.0), (0.5, 0.5)]
@@ -59,6 +60,21 @@ def test_what_ran_out_of_time_says_nothing_of_the_policy() -> None:
 def test_what_the_policy_does_not_solve_a_search_may() -> None:
     assert "trifold solve run PROBLEM" in commands(FINE, SOME, None)
     assert "trifold solve run PROBLEM" not in commands(FINE, ALL, None)
+
+
+@pytest.mark.parametrize("is_of_scores", [False, True])
+def test_a_situation_that_training_lacks_is_named_where_there_is_something_to_mend(is_of_scores: bool) -> None:
+    lines = [{"step": 1, "loss": 0.1, "validation": 0.1}]
+    situation = Situation("locked", True, 0.013, 0.6, 0.2, is_of_scores)
+
+    def advice(coverage: Coverage, larger: Any = None) -> list[Advice]:
+        return advise(Evidence("run", "DIR", lines, "both", 100, None, coverage, larger, situation))
+
+    for coverage, larger in ((SOME, None), (ALL, SOME), (Coverage(3, 3, 1.3), None)):
+        (found,) = [one for one in advice(coverage, larger) if "locked" in one.why]
+        assert found.command == "trifold train DIR --run NEW"
+        assert "1.3%" in found.why and ("60.0%" if is_of_scores else "0.60") in found.why
+    assert not any("locked" in one.why for one in advice(ALL))
 
 
 def test_short_curves_do_not_fall() -> None:

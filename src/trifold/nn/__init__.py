@@ -13,7 +13,7 @@ from trifold.nn.mlp import MLP
 from trifold.nn.network import Network
 from trifold.nn.readout import Readout, pool_readout
 from trifold.nn.rgnn import RGNN
-from trifold.nn.scores import ActionScores, Found, Scored, action_loss, best_are_optimal, find_queries
+from trifold.nn.scores import ActionScores, Found, Scored, action_loss, best_are_optimal, find_queries, has_best_action
 
 __all__ = [
     "BACKENDS",
@@ -42,6 +42,7 @@ __all__ = [
     "best_are_optimal",
     "choose_backend",
     "find_queries",
+    "has_best_action",
     "mish",
     "pool_readout",
     "smooth_max",

@@ -114,9 +114,14 @@ def action_loss(scored: Scored, structures: int) -> Tensor:
 @torch.no_grad()
 def best_are_optimal(scored: Scored, structures: int) -> tuple[int, int]:
     """In how many structures the best-scored action is optimal, or as good, and how many have an optimal action."""
+    asked, is_best = has_best_action(scored, structures)
+    return int((asked & is_best).sum()), int(asked.sum())
+
+
+def has_best_action(scored: Scored, structures: int) -> tuple[Tensor, Tensor]:
+    """(structures,) whether each has an optimal action, and whether the best-scored one is optimal, or as good."""
     among, best = (
         scores.new_full((structures,), -torch.inf).scatter_reduce(0, scored.owners, scores, "amax")
         for scores in (scored.scores, scored.scores.masked_fill(~scored.optimal, -torch.inf))
     )
-    counts = best.isfinite()
-    return int((counts & (best == among)).sum()), int(counts.sum())
+    return best.isfinite(), best == among

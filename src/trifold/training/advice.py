@@ -8,6 +8,7 @@ from shlex import quote
 from typing import Any
 
 from trifold.training.coverage import Coverage
+from trifold.training.situations import Situation
 
 FALLING = 0.9
 """A validation loss whose least of the last quarter is below this part of the least before is still falling."""
@@ -17,6 +18,9 @@ APART = 2.0
 
 HIGH = 0.3
 """A training loss above this says that what is to be learned is not learned."""
+
+LONG = 1.05
+"""Plans of more than so many times the optimum say that there is something to mend, though all is solved."""
 
 UNDECIDED = {"timeout", "memory limit", "crash"}
 """Ends of attempts that say nothing of the policy."""
@@ -31,6 +35,7 @@ class Evidence:
     heads              of the model
     steps, minutes     that it was to be trained for
     coverage, larger   of its policy, as ``TrainingResult`` has them
+    situation          in which it is most off, if one stands out
     """
 
     run: str
@@ -41,6 +46,7 @@ class Evidence:
     minutes: float | None
     coverage: Coverage | None
     larger: Coverage | None
+    situation: Situation | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,8 @@ def advise(evidence: Evidence) -> list[Advice]:
         advice.append(Advice(why, f"trifold explain {run} {quote(next(iter(failures)))}"))
         advice += _mend(evidence, list(failures.values()))
         advice.append(Advice("where its policy ends without a plan, solve searches", f"trifold solve {run} PROBLEM"))
+    elif evidence.situation and is_wanting(evidence.coverage):
+        advice.append(_describe(evidence.situation, quote(evidence.directory)))
     if late:
         command = f"trifold evaluate {run} {late} --timeout 600 --records records.jsonl"
         advice.append(Advice("what was not decided in its time", command))
@@ -82,6 +90,8 @@ def _mend(evidence: Evidence, ends: Sequence[str]) -> list[Advice]:
     elif last["loss"] > HIGH:
         why = f"the training loss stays at {last['loss']:.2f}: the architecture may not be able to represent V*"
         found.append(Advice(why, f"trifold expressivity {directory}"))
+    if evidence.situation:
+        found.append(_describe(evidence.situation, directory))
     if last["validation"] > APART * last["loss"]:
         why = f"the validation loss, {last['validation']:.2f}, is far above the training loss, {last['loss']:.2f}"
         found.append(Advice(f"{why}: more problems in {directory}", f"trifold train {directory} --run NEW"))
@@ -99,6 +109,17 @@ def _mend(evidence: Evidence, ends: Sequence[str]) -> list[Advice]:
         why = "V alone decides by small differences: let it score actions, too"
         found.append(Advice(why, f"trifold train {directory} --set heads=both --run NEW"))
     return found or [Advice("another architecture may do it", f"trifold expressivity {directory}")]
+
+
+def _describe(situation: Situation, directory: str) -> Advice:
+    """What training lacks, and that it wants more of it."""
+    more = f"draw more such problems in {directory}"
+    return Advice(f"{situation}: {more}", f"trifold train {directory} --run NEW")
+
+
+def is_wanting(*found: Coverage | None) -> bool:
+    """Whether a policy has left something to mend: problems unsolved, or plans that are longer than they need be."""
+    return any(part is not None and (part.failures or (part.length or 1.0) > LONG) for part in found)
 
 
 def is_falling(losses: Sequence[float]) -> bool:

@@ -30,7 +30,7 @@ from trifold.provenance import describe_environment
 from trifold.structures import CONSTANT
 from trifold.training.coverage import Track, lay_tracks
 from trifold.training.larger import LargerProblems, find_larger
-from trifold.training.loop import SeedTraining
+from trifold.training.loop import SeedTraining, validation_sample
 from trifold.training.merge import merge_states
 from trifold.training.recipe import recorded_recipe
 from trifold.training.run import RunFolder
@@ -71,6 +71,11 @@ class Prepared:
     def seeds(self) -> range:
         """The seeds to train."""
         return range(self.settings.seed, self.settings.seed + self.settings.seeds)
+
+    def held_out(self) -> Dataset:
+        """The validation states that are looked at, over objects: as they are before they are encoded."""
+        sample = validation_sample(self.validation, self.settings)
+        return self.validation.keep(sample, self.validation.weights[sample.to(self.validation.weights.device)])
 
     def start(self, seed: int) -> SeedTraining:
         """The training of one seed, from where its folder stands."""

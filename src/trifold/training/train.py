@@ -15,7 +15,7 @@ from trifold.data import read_folder
 from trifold.errors import TrifoldError
 from trifold.model import Model, choose_device
 from trifold.sealed import Damaged
-from trifold.training.advice import Advice, Evidence, advise
+from trifold.training.advice import Advice, Evidence, advise, is_wanting
 from trifold.training.choose import best_seed, keep_best
 from trifold.training.coverage import Coverage, follow
 from trifold.training.plot import plot_curves
@@ -23,6 +23,7 @@ from trifold.training.prepare import Prepared, prepare
 from trifold.training.recipe import Recipe, Value, default_recipe, read_recipe, recorded_recipe
 from trifold.training.run import RunFolder
 from trifold.training.settings import Settings
+from trifold.training.situations import find_situation
 from trifold.training.step import captures
 from trifold.training.together import Ending, at_once, train_seeds
 from trifold.training.watcher import Watcher
@@ -178,6 +179,8 @@ def _run(
         larger = prepared.larger.attempt(folder.model, seconds, watcher.tried)
     kept = Model.load(folder.model, content["device"])  # another than the best seed's, if it was selected
     coverage = follow(kept, prepared.tracks) if prepared.tracks else None
+    wanting = is_wanting(coverage, larger)
+    situation = find_situation(kept, prepared.training, prepared.held_out()) if wanting else None
     chosen, best = kept.provenance["settings"]["seed"], kept.provenance["selected"]["validation_loss"]
     steps, settings = endings[chosen].state.step, prepared.settings
     advice = advise(
@@ -190,6 +193,7 @@ def _run(
             settings.minutes,
             coverage,
             larger,
+            situation,
         )
     )
     return TrainingResult(folder.path, folder.model, best, chosen, steps, seconds, coverage, larger, advice)
