@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+TRY = "  try: "
+"""How the line of an error begins that says what to do."""
+
 
 class TrifoldError(Exception):
     """Something that the user can mend. It is shown without a traceback.
@@ -24,5 +27,5 @@ class TrifoldError(Exception):
         if self.place:
             lines.append(f"  in: {self.place}")
         if self.remedy:
-            lines.append(f"  try: {self.remedy}")
+            lines.append(f"{TRY}{self.remedy}")
         return "\n".join(lines)

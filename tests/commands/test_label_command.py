@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from command_line import trifold
-from trifold.domains import write_problems
+from trifold.domains import domain_text, write_problems
 
 
 def test_a_suite_is_labelled_once_and_summed_up(tmp_path: Path) -> None:
@@ -38,6 +38,21 @@ def test_nothing_labelled_is_told_to_the_shell(tmp_path: Path) -> None:
     write_problems(tmp_path, "gripper", [1, 2], 0)
     said = trifold("label", tmp_path, "--max-states", 3, code=2, real=True)
     assert "2 state limit" in said.stdout and "raise max_states (--max-states)" in said.stderr
+
+
+def test_a_folder_of_problems_of_another_domain_says_where_they_belong(tmp_path: Path) -> None:
+    write_problems(tmp_path, "gripper", [1], 0)
+    (tmp_path / "domain.pddl").write_text(domain_text("blocks-s"))
+    said = trifold("label", tmp_path, code=2).stderr
+    own = "try: use a model, a domain file or a folder of gripper-strips ("
+    assert own in said.split("no problem could be labelled")[1] and "mend the PDDL" not in said
+
+
+def test_a_misspelt_folder_is_told_with_the_one_that_is_meant(tmp_path: Path) -> None:
+    (tmp_path / "gripper").mkdir()
+    for verb in ("label", "train", "expressivity"):
+        said = trifold(verb, "griper", code=2, cwd=tmp_path).stderr
+        assert "there is no such folder" in said and "try: did you mean gripper?" in said
 
 
 def test_places_without_problems_are_errors(tmp_path: Path) -> None:

@@ -6,12 +6,14 @@ import json
 import random
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from command_line import trifold
+from trifold.commands.solve import _say_when_long
 from trifold.domains import DOMAINS, domain_text
 from trifold.planning import parse_plan
 from trifold.up import Verdict, validation
@@ -82,6 +84,23 @@ def test_a_search_alone_ends_within_its_memory_and_loads_no_torch(folder: Path) 
     words = ("solve", "none", "many.pddl", "--search", "greedy", "--memory", "0.2", "--timeout", "100")
     done = trifold(*words, cwd=folder, code=7, real=True)
     assert "no model: lamps, 1000 objects" in done.stderr and "memory limit" in done.stderr
+
+
+def test_a_search_without_an_end_in_sight_says_once_how_to_end_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nobody has bounded it and somebody is told; a plan that is being improved is there already."""
+    monkeypatch.setattr(import_module("trifold.commands.solve"), "LONG_SECONDS", 0.0)
+    command = ("solve", "none", "lamps.pddl")
+    said = trifold(*command, cwd=folder).stderr
+    assert said.count("--timeout SECONDS bounds it, and Ctrl-C ends it") == 1
+    for bound in (("--timeout", 60), ("--quiet",)):
+        assert "Ctrl-C" not in trifold(*command, *bound, cwd=folder).stderr
+    show, wait = _say_when_long(lambda event: told.append(event["event"]))
+    told: list[str] = []
+    show({"event": "plan"})
+    wait()
+    assert told == ["plan"]
 
 
 def test_a_plan_is_validated_by_unified_planning(folder: Path) -> None:

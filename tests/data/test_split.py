@@ -279,4 +279,6 @@ def test_the_remedy_fits_the_reason(outcome: Outcome, remedy: str) -> None:
     assert remedy in remedy_of([failed])
     with pytest.raises(TrifoldError) as error:
         split([failed], 1, 0)
+    own = replace(failed, message=f"{failed.message}\n  try: close it")
+    assert (remedy_of([own]) == f"close it (problems/p.pddl: {own.message.splitlines()[0]})") == ("mend" in remedy)
     assert remedy in str(error.value) and len(str(error.value.remedy).split(";")) == 1

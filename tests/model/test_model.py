@@ -97,6 +97,18 @@ def test_a_relation_that_was_never_trained_is_named(model: Model, problem: Probl
         model.values([carrying])
 
 
+def test_a_model_of_another_text_of_its_domain_is_told_to_use_its_own(model: Model) -> None:
+    """And one of another domain is told which it is of: to leave a text out would not help."""
+    for text, words in (
+        (domain_text("gripper").replace("(free ", "(idle "), "leave its text out"),
+        (domain_text("blocks-s"), "problems of gripper-strips: `trifold models`"),
+    ):
+        with pytest.raises(TrifoldError, match="the model does not fit the domain") as raised:
+            model.check_domain(load_domain(text))
+        assert words in (raised.value.remedy or "")
+        assert ("blocks, for it is of gripper-strips" in raised.value.message) == ("problems" in words)
+
+
 def test_a_model_of_another_domain_says_which_relations_differ(model: Model) -> None:
     domain = load_domain(domain_text("blocks-s"))
     blocks = load_problem(domain, DOMAINS["blocks-s"].problem(random.Random(0), 3))

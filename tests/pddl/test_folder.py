@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trifold.errors import TrifoldError
-from trifold.pddl.folder import find_domain, find_problems, natural_key
+from trifold.pddl.folder import check_folder, find_domain, find_problems, natural_key
 
 
 def test_problems_come_in_natural_order_and_without_the_domain(tmp_path: Path) -> None:
@@ -63,3 +63,25 @@ def test_every_two_names_can_be_compared(names: list[str]) -> None:
     assert sorted(sorted(names, key=natural_key, reverse=True), key=lambda name: (natural_key(name), name)) == sorted(
         names, key=lambda name: (natural_key(name), name)
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("kez", "key"), ("key/trian", "key/train"), ("kez/train", "key/train"), ("keys.txt", None), ("other", None)],
+)
+def test_a_misspelt_folder_is_told_with_the_one_that_is_meant(tmp_path: Path, given: str, meant: str | None) -> None:
+    (tmp_path / "key" / "train").mkdir(parents=True)
+    (tmp_path / "key.txt").write_text("no folder")
+    with pytest.raises(TrifoldError, match="there is no such folder") as caught:
+        check_folder(tmp_path / given)
+    assert caught.value.remedy == (f"did you mean {tmp_path / meant}?" if meant else "check the path")
+
+
+def test_a_file_or_a_folder_may_be_meant_where_either_will_do(tmp_path: Path) -> None:
+    (tmp_path / "p01.pddl").write_text("")
+    with pytest.raises(TrifoldError, match="no such file or folder") as caught:
+        find_problems(tmp_path / "p01.pdl")
+    assert caught.value.remedy == f"did you mean {tmp_path / 'p01.pddl'}?"
+    with pytest.raises(TrifoldError, match="a file, and no folder") as caught:
+        check_folder(tmp_path / "p01.pddl")
+    assert caught.value.remedy == f"give its folder: {tmp_path}"

@@ -327,6 +327,12 @@ def test_what_is_wrong_with_a_problem_is_said(case: str) -> None:
     assert place in (raised.value.place or "") and raised.value.remedy
 
 
+def test_a_problem_of_another_domain_is_to_be_used_with_its_own() -> None:
+    with pytest.raises(TrifoldError) as raised:
+        load_problem(load_domain(BLOCKS), THREE.replace("blocks", "gripper"))
+    assert "a model, a domain file or a folder of gripper (`trifold models`" in (raised.value.remedy or "")
+
+
 def test_objects_of_the_wrong_type_are_refused_in_the_goal_too() -> None:
     domain = load_domain(ROOMS)
     for right, wrong in (("(here hall)", "(here x)"), ("(at x hall)", "(at hall x)")):

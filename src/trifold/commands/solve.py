@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_format
 import math
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
@@ -27,6 +28,16 @@ if TYPE_CHECKING:
 Validate = Annotated[
     bool, typer.Option("--validate", help="Ask Unified Planning's validator about the plan, too (the extra up).")
 ]
+
+OnEvent = Callable[[dict[str, Any]], None]
+
+LONG_SECONDS = 30.0
+"""Without a plan after this time, and without a --timeout, it is said that it may go on."""
+
+LONG = (
+    "the search goes on until there is one, none can be, or it knows --max-states states; "
+    "--timeout SECONDS bounds it, and Ctrl-C ends it"
+)
 
 NO_MODEL = "none"
 """In place of a model: the search alone."""
@@ -100,8 +111,9 @@ def solve(
         validate=validate,
         threads=1 if name == "actions" else None,  # one look is small, and threads that wait for each other are slow
     )
-    with when_interrupted("interrupted; no plan was written"), show_steps(quiet) as on_event:
-        (attempt,) = attempt_each([job], limits=Limits(timeout, memory), on_event=on_event)
+    with when_interrupted("interrupted; no plan was written"), show_steps(quiet) as show:
+        on_event, on_wait = (show, None) if job.search is None or timeout is not None else _say_when_long(show)
+        (attempt,) = attempt_each([job], limits=Limits(timeout, memory), on_event=on_event, on_wait=on_wait)
     if attempt.trajectory.outcome is Outcome.BAD_INPUT and attempt.error:
         raise attempt.error
     _tell(attempt, output, json, quiet)
@@ -167,7 +179,7 @@ def _terminal() -> Console | None:
 
 
 @contextmanager
-def show_steps(quiet: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
+def show_steps(quiet: bool) -> Iterator[OnEvent]:
     """A listener that shows each step on standard error: one live line on a terminal, plain lines elsewhere."""
     console = _terminal()
     with console.status("loading") if console and not quiet else nullcontext() as status:
@@ -187,6 +199,8 @@ def show_steps(quiet: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
                 case "ready" if not quiet:
                     who = f"{event['model']} on {event['device']}" if event["model"] else "no model"
                     line = f"{who}: {event['domain']}, {event['objects']} objects"
+                case "long" if not quiet:
+                    line = f"no plan after {LONG_SECONDS:g} s: {LONG}"
                 case "step" if not quiet:
                     value = f"V {event['value']:.2f}  " if math.isfinite(event["value"]) else ""
                     line = f"step {event['number']}  {value}{event['action'] or 'start'}"
@@ -199,6 +213,24 @@ def show_steps(quiet: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
             return console.print(line) if console and status else typer.echo(line, err=True)
 
         yield listen
+
+
+def _say_when_long(show: OnEvent) -> tuple[OnEvent, Callable[[], None]]:
+    """What to call with each event, and while there is none: it shows once that no plan has been found for long."""
+    began, is_done = time.monotonic(), False
+
+    def listen(event: dict[str, Any]) -> None:
+        nonlocal is_done
+        is_done = is_done or event["event"] == "plan"
+        show(event)
+
+    def wait() -> None:
+        nonlocal is_done
+        if not is_done and time.monotonic() - began >= LONG_SECONDS:
+            is_done = True
+            show({"event": "long"})
+
+    return listen, wait
 
 
 def _tell(attempt: Attempt, output: Path | None, json: bool, quiet: bool) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trifold.errors import TrifoldError
-from trifold.pddl import DOMAIN, problem_files
+from trifold.pddl import DOMAIN, check_folder, problem_files
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,7 @@ def read_folder(directory: Path) -> ProblemFolder:
 
     Other folders, such as test/, are never looked into.
     """
-    if not directory.is_dir():
-        raise TrifoldError("there is no such folder", place=str(directory), remedy="check the path")
+    check_folder(directory)
     domain = directory / DOMAIN
     if not domain.is_file():
         raise TrifoldError("there is no domain.pddl here", place=str(directory), remedy="put the PDDL domain there")

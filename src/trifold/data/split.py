@@ -12,7 +12,7 @@ from typing import Any
 
 from trifold.data.families import find_alike, find_families
 from trifold.data.labels import Labelled
-from trifold.errors import TrifoldError
+from trifold.errors import TRY, TrifoldError
 from trifold.outcomes import Outcome
 
 VALIDATION_SHARE = 5
@@ -147,8 +147,9 @@ def remedy_of(labelled: Sequence[Labelled]) -> str:
     first = {item.outcome: item for item in reversed(labelled)}
     found = []
     if Outcome.BAD_INPUT in outcomes:
-        reason = first[Outcome.BAD_INPUT].message.splitlines()[0]
-        found.append(f"mend the PDDL ({_name(first[Outcome.BAD_INPUT].path)}: {reason})")
+        reason, *more = first[Outcome.BAD_INPUT].message.splitlines()
+        own = next((line.removeprefix(TRY) for line in more if line.startswith(TRY)), "mend the PDDL")
+        found.append(f"{own} ({_name(first[Outcome.BAD_INPUT].path)}: {reason})")
     if Outcome.UNSOLVABLE in outcomes:
         found.append("give problems that have a plan: no state of an unsolvable one has a distance to the goal")
     if limits := outcomes & LIMITS.keys():

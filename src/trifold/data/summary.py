@@ -11,7 +11,7 @@ from trifold.data.extent import Extent
 from trifold.data.labels import Labelled
 from trifold.errors import TrifoldError
 from trifold.outcomes import Outcome
-from trifold.pddl import DOMAIN, problem_files
+from trifold.pddl import DOMAIN, check_folder, problem_files
 
 SPLITS = ("train", "validation")
 """The folders that are labelled. Test problems are too large for it, and not for learning."""
@@ -59,10 +59,13 @@ def summarise_labels(folder: str, labelled: Sequence[Labelled]) -> Summary:
 
 def find_splits(folder: Path) -> list[tuple[str, Path, list[Path]]]:
     """(name, domain, problems) of each folder of problems: of a folder with a domain.pddl, or of a suite of such."""
+    check_folder(folder)
     roots = [folder] if (folder / DOMAIN).is_file() else sorted(path.parent for path in folder.glob(f"*/{DOMAIN}"))
     if not roots:
         raise TrifoldError(
-            f"there is no {DOMAIN} here, nor one folder down", place=str(folder), remedy="give a folder of problems"
+            f"there is no {DOMAIN} here, nor one folder down",
+            place=str(folder),
+            remedy="put the PDDL domain there, and problems in train/ or beside it",
         )
     found = []
     for root in roots:

@@ -22,12 +22,23 @@ class UntrainedRelation(UserWarning):
 
 def check_fit(header: ModelHeader, domain: Domain) -> None:
     """Raise, naming what differs, if a model is of another domain."""
-    remedy = "give a model of this domain, or leave --domain out: the model carries its own"
     if domain.signature != header.signature:
-        raise TrifoldError(tell_difference(header.signature, domain.signature), remedy=remedy)
+        raise _misfit(header, domain, tell_difference(header.signature, domain.signature))
     if header.config.has_actions and domain.schemas != header.schemas:
         other = sorted(set(domain.schemas) ^ set(header.schemas))[0][0]
-        raise TrifoldError(f"the model does not fit the domain: its action {other} is another", remedy=remedy)
+        raise _misfit(header, domain, f"the model does not fit the domain: its action {other} is another")
+
+
+def _misfit(header: ModelHeader, domain: Domain, message: str) -> TrifoldError:
+    """The error that a model does not fit a domain: another one, or another text of its own."""
+    own = header.read_domain().name
+    if own == domain.name:
+        where = "--domain, or domain.pddl beside the problems"
+        remedy = f"give a model of this domain, or leave its text out ({where}): the model carries its own"
+    else:
+        message = message.replace("the domain", f"the domain {domain.name}, for it is of {own}", 1)
+        remedy = f"give a model of this domain, or problems of {own}: `trifold models` lists the models in the box"
+    return TrifoldError(message, remedy=remedy)
 
 
 def tell_difference(ours: Signature, theirs: Signature) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from trifold.pddl.description import DomainDescription, Literal
     from trifold.pddl.executor import Executor
     from trifold.pddl.expansion import StateLimitError, UnsolvableError, expand, expand_with_pymimir
-    from trifold.pddl.folder import DOMAIN, find_domain, find_problems, problem_files
+    from trifold.pddl.folder import DOMAIN, check_folder, find_domain, find_problems, problem_files
     from trifold.pddl.grounding import GroundingError
     from trifold.pddl.neighbourhood import Neighbourhood
     from trifold.pddl.packed_counts import PackedCounts
@@ -51,6 +51,7 @@ __all__ = [
     "StateLimitError",
     "StateSpace",
     "UnsolvableError",
+    "check_folder",
     "expand",
     "expand_with_pymimir",
     "find_domain",

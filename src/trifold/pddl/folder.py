@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 
 from trifold.errors import TrifoldError
@@ -20,6 +23,26 @@ def natural_key(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part[0] in "0123456789" else (-1, part) for part in parts]
 
 
+def missing(place: Path, message: str, is_meant: Callable[[Path], bool]) -> TrifoldError:
+    """The error that there is nothing at a path, with what may be meant: a name like the first that is not there."""
+    first = next(part for part in (*reversed(place.parents), place) if part == place or not part.exists())
+    names: list[str] = []
+    with suppress(OSError):
+        names = [path.name for path in first.parent.iterdir()]
+    near = [first.with_name(name) / place.relative_to(first) for name in get_close_matches(first.name, names)]
+    meant = next((path for path in near if is_meant(path)), None)
+    remedy = "check the path" if meant is None else f"did you mean {meant}?"
+    return TrifoldError(message, place=str(place), remedy=remedy)
+
+
+def check_folder(place: Path) -> None:
+    """Raise unless this is a folder."""
+    if place.is_file():
+        raise TrifoldError("this is a file, and no folder", place=str(place), remedy=f"give its folder: {place.parent}")
+    if not place.is_dir():
+        raise missing(place, "there is no such folder", Path.is_dir)
+
+
 def problem_files(folder: Path) -> list[Path]:
     """The problem files of a folder, in natural order: *.pddl without the domain; none if there is no such folder."""
     files = [
@@ -35,7 +58,7 @@ def find_problems(place: Path) -> list[Path]:
     if place.is_file():
         return [place]
     if not place.is_dir():
-        raise TrifoldError("there is no such file or folder", place=str(place))
+        raise missing(place, "there is no such file or folder", Path.exists)
     files = problem_files(place)
     if not files:
         raise TrifoldError(

@@ -46,7 +46,8 @@ def describe_problem(source: Source, domain: DomainDescription) -> ProblemDescri
             raise TrifoldError(
                 f"this is a problem of another domain: of {named}, not of {domain.name}",
                 place=source.place(section.line, section),
-                remedy="give it with its own domain file",
+                remedy=f"use a model, a domain file or a folder of {named or 'its domain'} (`trifold models` lists the "
+                "models in the box), or mend its (:domain …)",
             )
     own = read_objects(define, ":objects", domain.types, source)
     for shared in own.keys() & domain.constants.keys():
