@@ -36,6 +36,7 @@ SLOW = [
     "tests/evaluation/test_references.py",
     "tests/explanation/test_following.py",
     "tests/fuzz",
+    "tests/ladder/test_climb.py",
     "tests/logic/test_compiled_navig_xy.py",
     "tests/model/test_captured_look.py",
     "tests/model/test_heads.py",

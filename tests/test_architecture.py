@@ -53,13 +53,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Above training and evaluation: what was trained is evaluated, and the best is kept.
     "selection": {"domains", "errors", "evaluation", "limits", "model", "pddl", "provenance", "shipped", "training"},
     "analysis": {"data", "encoders", "errors", "memory", "pddl", "structures", "wl"},
+    # Joins what rules architectures out with what trains and what judges.
+    "ladder": {"analysis", "data", "errors", "evaluation", "limits", "memory", "model", "outcomes", "pddl"}
+    | {"sealed", "selection", "training", "words"},
     "explanation": {"analysis", "errors", "limits", "model", "outcomes", "pddl", "planning"}
     | {"processes", "shipped", "wl", "words"},
     "bench": {"data", "domains", "encoders", "errors", "evaluation", "files", "model", "nn", "outcomes"}
     | {"pddl", "processes", "provenance", "structures", "training"},
     "up": {"errors", "limits", "memory", "model", "outcomes", "pddl", "planning", "shipped"},
     # Of commands: a program may have the display of a training, too.
-    "watched": {"commands", "training"},
+    "watched": {"commands", "ladder", "training"},
     "__main__": {"commands"},
 }
 MAY_IMPORT_ALL = {"__init__", "commands"}

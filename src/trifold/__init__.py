@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from trifold.structures import Structures as Structures
     from trifold.training import Recipe as Recipe
     from trifold.training import read_recipe as read_recipe
+    from trifold.watched import climb as climb
     from trifold.watched import resume as resume
+    from trifold.watched import resume_climb as resume_climb
     from trifold.watched import train as train
 
 __all__ = [
@@ -60,6 +62,7 @@ __all__ = [
     "Structures",
     "TrifoldError",
     "__version__",
+    "climb",
     "evaluate",
     "explain",
     "expressivity",
@@ -70,6 +73,7 @@ __all__ = [
     "pretrained",
     "read_recipe",
     "resume",
+    "resume_climb",
     "select",
     "solve",
     "train",

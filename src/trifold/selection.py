@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Candidates:
     """The models of a finished run, and the problems to select on.
 
-    models    name of a seed → the file of its best model
+    models    name of a seed, or of a rung of a ladder → the file of its best model
     problems  none where the least validation loss is left to decide, and ``reason`` says why
     """
 
@@ -36,10 +36,10 @@ class Candidates:
 class Selected:
     """What became of a selection.
 
-    chosen    the name of the seed whose model is now the run's, such as "seed-1"
+    chosen    the name of the seed or rung whose model is now the run's, such as "seed-1"
     problems  the SHA-256 of each problem's file, sorted
-    scores    name of a seed → what its policy solved
-    losses    name of a seed → its least validation loss
+    scores    name of a seed or rung → what its policy solved
+    losses    name of a seed or rung → its least validation loss
     """
 
     chosen: str
@@ -91,21 +91,24 @@ def find_candidates(run: Path, place: Path | None, max_steps: int | None) -> Can
 
     folder = RunFolder(run)
     models = {path.parent.name: path for path in sorted(run.glob("seed-*/best.safetensors"))}
-    if not models or not folder.model.exists():
+    rungs = {} if models else {path.parent.name: path for path in sorted(run.glob("*/model.safetensors"))}
+    if not (models or rungs) or not folder.model.exists():
         raise TrifoldError(
             "there is no finished training in this folder", place=str(run), remedy="give one that `trifold train` made"
         )
-    training = folder.training()
-    if not training.get("is_finished", True) or len(training["seeds"]) != len(models):
+    trainings = [RunFolder(file.parent).training() for file in rungs.values()] or [folder.training()]
+    is_finished = all(training.get("is_finished", True) for training in trainings)
+    if not is_finished or (models and len(trainings[0]["seeds"]) != len(models)):
         raise TrifoldError(
             "the training in this folder is not finished", place=str(run), remedy=f"trifold train --resume {run}"
         )
-    steps = MAX_STEPS if max_steps is None else max_steps
+    models, steps = models or rungs, MAX_STEPS if max_steps is None else max_steps
     if place is None:
         with folder.opened("config.json") as content:
             described = recorded_recipe(content).selection
         if described is None or len(models) == 1:
-            reason = "one seed was trained" if described else "its recipe names no problems to select on"
+            alone = "one rung was trained" if rungs else "one seed was trained"
+            reason = alone if described else "its recipe names no problems to select on"
             return Candidates(folder, models, [], None, steps, reason)
         place = draw_selection(described, run / "selection")
         steps = described.max_steps if max_steps is None else max_steps
@@ -148,7 +151,8 @@ def _keep(folder: RunFolder, file: Path, selected: Selected) -> None:
 
     with folder.locked():
         model = Model.load(file)
-        model.provenance |= {"training": folder.training(), "selection": selected.to_json()}
+        trained = RunFolder(file.parent) if file.name == folder.model.name else folder  # a rung of a ladder is a run
+        model.provenance |= {"training": trained.training(), "selection": selected.to_json()}
         if Model.load(folder.model).provenance != model.provenance:
             model.save(folder.model)
 

@@ -7,7 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from trifold.training import Progress, Recipe, TrainingResult, Value, Watcher
+from trifold.ladder import Climbed, ClimbWatcher
+from trifold.ladder import climb as climb_ladder
+from trifold.ladder import resume_climb as resume_ladder
+from trifold.training import Progress, Recipe, TrainingResult, Value
 from trifold.training import resume as resume_run
 from trifold.training import train as train_run
 
@@ -59,7 +62,52 @@ def resume(
         return resume_run(run, steps=steps, minutes=minutes, device=device, workers=workers, watcher=watcher)
 
 
-class _Told(Watcher):
+def climb(
+    directory: Path | str,
+    run: Path | str,
+    recipe: Recipe | Path | str | None = None,
+    *,
+    judge: Path | str | None = None,
+    every: bool = False,
+    progress: bool | Listener = False,
+    device: str = "auto",
+    workers: int | None = None,
+    **changes: Value,
+) -> Climbed:
+    """Learn a policy by the cheapest architecture that is as good as the best: ``ladder.climb``, with its progress.
+
+    judge     a folder of larger problems to judge architectures by; without one it takes what the data has
+    every     whether architectures are trained, too, that are dearer than one that solves all with near-optimal plans
+    progress  as for ``train``
+    changes   as for ``train``, but for encoder, t, dim and layers
+
+    >>> found = climb("gripper", "runs/auto", "small", steps=60, judge="problem.pddl")  # of gripper/domain.pddl, …
+    >>> found.rungs[0].rung.name, found.rungs[0].steps, found.fell_back
+    ('plain-32-16', 60, False)
+    """
+    with _watcher(progress) as watcher:
+        asked: dict[str, Any] = {"judge": judge, "every": every, "device": device, "workers": workers, **changes}
+        return climb_ladder(directory, run, recipe, watcher=watcher, **asked)
+
+
+def resume_climb(
+    run: Path | str,
+    *,
+    judge: Path | str | None = None,
+    every: bool = False,
+    progress: bool | Listener = False,
+    steps: int | None = None,
+    minutes: float | None = None,
+    device: str | None = None,
+    workers: int | None = None,
+) -> Climbed:
+    """Go on with a climb from its last save, to the end that was asked for or to another one, or judge it anew."""
+    with _watcher(progress) as watcher:
+        asked: dict[str, Any] = {"judge": judge, "every": every, "device": device, "workers": workers}
+        return resume_ladder(run, steps=steps, minutes=minutes, watcher=watcher, **asked)
+
+
+class _Told(ClimbWatcher):
     def __init__(self, listener: Listener) -> None:
         self.listener = listener
 
@@ -68,7 +116,7 @@ class _Told(Watcher):
 
 
 @contextmanager
-def _watcher(progress: bool | Listener) -> Iterator[Watcher | None]:
+def _watcher(progress: bool | Listener) -> Iterator[ClimbWatcher | None]:
     if progress is True:
         from trifold.commands import show_training
 

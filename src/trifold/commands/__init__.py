@@ -15,7 +15,7 @@ from trifold.commands.ending import run_to_the_end
 from trifold.plugins import load_plugins
 
 if TYPE_CHECKING:
-    from trifold.training import Watcher
+    from trifold.ladder import ClimbWatcher
 
 VERBS = {
     **{name: name for name in ("models", "domains", "generate", "label", "expressivity", "train", "select")},
@@ -90,11 +90,11 @@ def _options(
     pass
 
 
-def show_training() -> AbstractContextManager[Watcher]:
-    """What `trifold train` shows of a training, for programs that train."""
-    from trifold.commands.training_display import display  # which loads torch
+def show_training() -> AbstractContextManager[ClimbWatcher]:
+    """What `trifold train` shows of a training or a climb, for programs that train."""
+    from trifold.commands.ladder import climb_display  # which loads torch
 
-    return display()
+    return climb_display()
 
 
 def main() -> None:

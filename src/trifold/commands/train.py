@@ -6,9 +6,9 @@ import json as json_format
 import shlex
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import asdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,6 +33,13 @@ class Kernels(StrEnum):
     AUTO = "auto"
     REFERENCE = "reference"
     FUSED = "fused"
+
+
+class Architectures(StrEnum):
+    """Which rungs of the ladder are trained."""
+
+    AUTO = "auto"
+    ALL = "all"
 
 
 class TrainCommand(TyperCommand):
@@ -98,6 +105,24 @@ KernelsName = Annotated[
     typer.Option("--kernels", help="fused: Triton kernels, an R-GNN's step as a CUDA graph; auto: fused on CUDA."),
 ]
 
+Ladder = Annotated[
+    Architectures | None,
+    typer.Option(
+        "--architecture",
+        help="auto: find the cheapest that is as good as the best, from R-GNN to R-GNN[1] with k 64 and L 30, without "
+        "training what cannot or need not be. all: train what need not be, too. --minutes are those of all together.",
+    ),
+]
+JudgedOn = Annotated[
+    Path | None,
+    typer.Option(
+        "--judge",
+        metavar="DIR",
+        help="Larger problems, no test problems, that --architecture judges by. Not given: those of the recipe's "
+        "selection, or those of DIR that cannot be labelled whole.",
+    ),
+]
+
 
 def train(
     context: typer.Context,
@@ -106,6 +131,8 @@ def train(
     resume: Resume = None,
     recipe: RecipeName = None,
     change: Changes = None,
+    architecture: Ladder = None,
+    judge: JudgedOn = None,
     steps: Steps = None,
     minutes: Minutes = None,
     seed: FirstSeed = None,
@@ -123,30 +150,60 @@ def train(
     Problems beyond its limits on states, seconds and memory are left out and counted. While it trains it shows how many
     held-out problems its policy solves. The run folder holds the model as model.safetensors. Ctrl-C is safe at any
     moment, and leaves the best model so far: --resume goes on from the last save, and takes --steps, --minutes and
-    --device.
+    --device. With --architecture auto several architectures are trained, each in a folder of its own in the run folder.
     """
     if (directory is None) == (resume is None):
         raise TrifoldError("give either a folder to learn from or --resume RUN", remedy="trifold train --help")
+    folder = resume or run or Path("runs") / directory.resolve().name  # type: ignore[union-attr]
     if resume is not None:
         _refuse_what_resuming_ignores(context)
     flags = {"steps": steps, "minutes": minutes, "seed": seed, "seeds": seeds, "kernels": kernels and kernels.value}
     changes = _read_changes(change or [], {name: value for name, value in flags.items() if value is not None})
-    from trifold.commands.training_display import display
-    from trifold.training import resume as resume_run
-    from trifold.training import train as train_run
-
-    folder = resume or run or Path("runs") / directory.resolve().name  # type: ignore[union-attr]
-    show = nullcontext() if quiet else display()
+    kind = _find_kind(resume, architecture, judge)
+    show = nullcontext() if quiet else kind.display()
     with _interrupts(folder), memory_errors(lambda: _less_memory(folder)), show as watcher:
+        options = kind.options | {"workers": workers, "watcher": watcher}
         if directory is not None:
-            result = train_run(directory, folder, recipe, device=device, workers=workers, watcher=watcher, **changes)
+            result = kind.begin(directory, folder, recipe, device=device, **options, **changes)
         else:
             anew = None if device == "auto" else device
-            result = resume_run(folder, steps=steps, minutes=minutes, device=anew, workers=workers, watcher=watcher)
-    _report(result, json)
+            result = kind.go_on(folder, steps=steps, minutes=minutes, device=anew, **options)
+    kind.report(result, json)
     if not quiet and not json:
         for advice in result.advice:
             typer.echo(f"next: {advice.command}  # {advice.why}", err=True)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What the command does: one training, or a climb."""
+
+    begin: Callable[..., Any]
+    go_on: Callable[..., Any]
+    display: Callable[[], AbstractContextManager[Any]]
+    report: Callable[[Any, bool], None]
+    options: dict[str, Any]
+
+
+def _find_kind(resume: Path | None, architecture: Architectures | None, judge: Path | None) -> _Kind:
+    from trifold.ladder import climb, is_climb, resume_climb
+    from trifold.training import resume as resume_run
+    from trifold.training import train as train_run
+
+    if is_climb(resume) if resume is not None else architecture is not None:
+        from trifold.commands.ladder import climb_display, report_climb
+
+        options = {"judge": judge, "every": architecture is Architectures.ALL}
+        return _Kind(climb, resume_climb, climb_display, report_climb, options)
+    if resume is not None and architecture is not None:
+        raise TrifoldError(
+            "this is the run of one architecture", place=str(resume), remedy="leave out --architecture, or train anew"
+        )
+    if judge is not None:
+        raise TrifoldError("--judge is of --architecture auto", remedy="add that, or leave out --judge")
+    from trifold.commands.training_display import display
+
+    return _Kind(train_run, resume_run, display, _report, {})
 
 
 def _as_changes(words: Sequence[str], unknown: Collection[int]) -> dict[int, str]:
@@ -189,7 +246,7 @@ def _read_value(text: str) -> Any:
 
 
 def _refuse_what_resuming_ignores(context: typer.Context) -> None:
-    allowed = {"resume", "steps", "minutes", "device", "workers", "json", "quiet"}
+    allowed = {"resume", "steps", "minutes", "device", "workers", "json", "quiet", "architecture", "judge"}
     for option in context.command.params:
         given = option.name and context.get_parameter_source(option.name)
         if given and given.name == "COMMANDLINE" and option.name not in allowed:

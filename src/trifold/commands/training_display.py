@@ -25,12 +25,19 @@ NAMED = 6
 
 
 @contextmanager
-def display() -> Iterator[TrainingDisplay]:
-    """A display, and its bars for as long as it is open."""
+def console_and_bars() -> Iterator[tuple[Console, Progress]]:
+    """What a display writes to, for as long as it is open."""
     console = Console(stderr=True, highlight=False, markup=False)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[facts]}"))
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        yield TrainingDisplay(console, bar)
+        yield console, bar
+
+
+@contextmanager
+def display() -> Iterator[TrainingDisplay]:
+    """A display of one training."""
+    with console_and_bars() as shown:
+        yield TrainingDisplay(*shown)
 
 
 class TrainingDisplay(Watcher):

@@ -1,5 +1,9 @@
 """Training: recipes, balanced batches, one visible loop, and run folders that can be resumed."""
 
+from trifold.training.advice import Advice
+from trifold.training.config import check_config, describe_run
+from trifold.training.coverage import Coverage, lay_tracks
+from trifold.training.larger import find_larger
 from trifold.training.loop import Progress
 from trifold.training.recipe import (
     RECIPE_KEYS,
@@ -23,7 +27,9 @@ from trifold.training.watcher import Watcher
 __all__ = [
     "RECIPE_KEYS",
     "SECTIONS",
+    "Advice",
     "BalancedSampler",
+    "Coverage",
     "Progress",
     "Recipe",
     "RunFolder",
@@ -34,8 +40,12 @@ __all__ = [
     "Value",
     "Watcher",
     "build_optimizer",
+    "check_config",
     "default_recipe",
+    "describe_run",
     "find_key",
+    "find_larger",
+    "lay_tracks",
     "read_recipe",
     "recorded_recipe",
     "resume",

@@ -136,6 +136,15 @@ class RunFolder:
             remedy="wait for it, or choose another folder with --run",
         )
 
+    def refuse_if_begun(self) -> None:
+        """Raise if there is a run in the folder."""
+        if (self.path / "config.json").exists():
+            raise TrifoldError(
+                "there is a run in this folder already",
+                place=str(self.path),
+                remedy="go on with `trifold train --resume`, or choose another folder with --run",
+            )
+
     def write(self, name: str, content: dict[str, Any]) -> None:
         """Write one of the JSON files."""
         try:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,21 +13,19 @@ import torch
 from trifold.data import read_folder
 from trifold.errors import TrifoldError
 from trifold.model import Model, choose_device
-from trifold.sealed import Damaged
 from trifold.training.advice import Advice, Evidence, advise, is_wanting
 from trifold.training.choose import best_seed, keep_best
+from trifold.training.config import check_config, describe_run
 from trifold.training.coverage import Coverage, follow
 from trifold.training.plot import plot_curves
 from trifold.training.prepare import Prepared, prepare
-from trifold.training.recipe import Recipe, Value, default_recipe, read_recipe, recorded_recipe
+from trifold.training.recipe import Recipe, Value, default_recipe, read_recipe
 from trifold.training.run import RunFolder
 from trifold.training.settings import Settings
 from trifold.training.situations import find_situation
 from trifold.training.step import captures
 from trifold.training.together import Ending, at_once, train_seeds
 from trifold.training.watcher import Watcher
-
-MAX_THREADS = 4_096
 
 
 @dataclass(frozen=True)
@@ -87,24 +84,9 @@ def train(
     read_folder(Path(directory))
     if recipe is None:
         watcher.chose(chosen.name, chosen.settings.minutes)
-    content = {
-        "directory": str(Path(directory).resolve()),
-        "preset": chosen.name,
-        "model": chosen.model.to_json(),
-        "settings": chosen.settings.to_json(),
-        "limits": asdict(chosen.limits),
-        "selection": chosen.selection and asdict(chosen.selection),
-        "device": choose_device(device),
-        "threads": torch.get_num_threads(),
-        "command": sys.argv,
-    }
+    content = describe_run(Path(directory), chosen, choose_device(device))
     with folder.locked():
-        if (folder.path / "config.json").exists():
-            raise TrifoldError(
-                "there is a run in this folder already",
-                place=str(folder.path),
-                remedy="go on with `trifold train --resume`, or choose another folder with --run",
-            )
+        folder.refuse_if_begun()
         return _run(folder, content, workers, cache, watcher, try_larger)
 
 
@@ -117,6 +99,7 @@ def resume(
     workers: int | None = None,
     cache: Path | None = None,
     watcher: Watcher | None = None,
+    try_larger: bool = True,
 ) -> TrainingResult:
     """Go on with a run from its last save, to the end that was asked for or to another one.
 
@@ -124,7 +107,13 @@ def resume(
     """
     folder = RunFolder(Path(run))
     with folder.opened("config.json") as content:
-        _check_config(content)
+        if "rungs" in content:
+            raise TrifoldError(
+                "this is the folder of a ladder, whose rungs are trainings",
+                place=str(folder.path),
+                remedy=f"trifold train --resume {folder.path}, or trifold.resume_climb in Python",
+            )
+        check_config(content)
         settings = Settings.from_json(content["settings"])
     changes: dict[str, Any] = {"steps": steps, "minutes": minutes}
     changes = {name: value for name, value in changes.items() if value is not None}
@@ -134,20 +123,7 @@ def resume(
         folder.training()  # which is read when all is done: better to know now that it cannot be
     torch.set_num_threads(content["threads"])  # sums are added in an order that depends on it
     with folder.locked():
-        return _run(folder, content, workers, cache, watcher or Watcher())
-
-
-def _check_config(content: dict[str, Any]) -> None:
-    """Raise unless all that a run reads from its config.json is there, and of its type."""
-    for name in ("directory", "preset", "device"):
-        if not isinstance(content[name], str) or "\0" in content[name]:
-            raise Damaged(f"its {name} is no text")
-    if type(content["threads"]) is not int or not 1 <= content["threads"] <= MAX_THREADS:
-        raise Damaged(f"its threads are {content['threads']!r:.20}")
-    if not isinstance(content["command"], list) or not all(isinstance(word, str) for word in content["command"]):
-        raise Damaged("its command is no list of words")
-    recorded_recipe(content)
-    read_folder(Path(content["directory"]))
+        return _run(folder, content, workers, cache, watcher or Watcher(), try_larger)
 
 
 def _run(

@@ -1,0 +1,44 @@
+"""The config.json of a run: what was asked for, so that the run can go on without being asked again."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from trifold.data import read_folder
+from trifold.sealed import Damaged
+from trifold.training.recipe import Recipe, recorded_recipe
+
+MAX_THREADS = 4_096
+
+
+def describe_run(directory: Path, recipe: Recipe, device: str) -> dict[str, Any]:
+    """What config.json says of a training by a recipe from the problems of a folder."""
+    return {
+        "directory": str(directory.resolve()),
+        "preset": recipe.name,
+        "model": recipe.model.to_json(),
+        "settings": recipe.settings.to_json(),
+        "limits": asdict(recipe.limits),
+        "selection": recipe.selection and asdict(recipe.selection),
+        "device": device,
+        "threads": torch.get_num_threads(),
+        "command": sys.argv,
+    }
+
+
+def check_config(content: dict[str, Any]) -> None:
+    """Raise unless all that a run reads from its config.json is there, and of its type."""
+    for name in ("directory", "preset", "device"):
+        if not isinstance(content[name], str) or "\0" in content[name]:
+            raise Damaged(f"its {name} is no text")
+    if type(content["threads"]) is not int or not 1 <= content["threads"] <= MAX_THREADS:
+        raise Damaged(f"its threads are {content['threads']!r:.20}")
+    if not isinstance(content["command"], list) or not all(isinstance(word, str) for word in content["command"]):
+        raise Damaged("its command is no list of words")
+    recorded_recipe(content)
+    read_folder(Path(content["directory"]))
