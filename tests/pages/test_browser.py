@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pages.browser import CHROMIUM, DRIVER, Browser, browser
-from pages.test_trace_page import NASTY, SIZES, draw, long_page
+from pages.test_trace_page import NASTY, SIZES, bare, draw, long_page
 from trifold.encoders import Pairs
 from trifold.explanation import Explanation, explain
 from trifold.pages import trace_page
@@ -103,6 +103,14 @@ def test_every_domain_is_drawn_at_each_step_and_ends_in_its_goal(show: Show, nam
         assert shown.run("return document.documentElement.scrollWidth") <= width
         assert shown.run(NAMELESS) == [] and shown.run(PALE) == []
         assert not shown.run("return /NaN|undefined/.test(document.querySelector('main').innerHTML)")
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_a_problem_in_which_nothing_holds_is_shown(show: Show, name: str) -> None:
+    problem = bare(name)
+    shown = show(trace_page(problem, explain(goal_counts(problem), problem, policy="values", max_states=0)))
+    assert shown.run("return document.querySelector('[data-reached]').textContent") == "Goal: 0 of 1 hold"
+    assert not shown.run("return /NaN|Infinity|undefined/.test(document.querySelector('main').innerHTML)")
 
 
 def test_keys_buttons_and_slider_move_the_state(show: Show, problem_and_way: tuple[Problem, Explanation]) -> None:

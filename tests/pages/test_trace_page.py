@@ -196,6 +196,23 @@ def test_variants_are_drawn_alike_and_other_domains_as_graphs() -> None:
         assert data["drawing"]["kind"] == kind
 
 
+def bare(name: str) -> Problem:
+    """A problem in which nothing holds, and an atom is asked for over objects that it alone needs."""
+    domain = load_domain(domain_text(name))
+    predicate, parameters = next((name, own) for name, own in domain.description.predicates.items() if own)
+    objects = [(f"a{i}", "" if types == ("object",) else f" - {types[0]}") for i, types in enumerate(parameters)]
+    declared, goal = " ".join(map("".join, objects)), " ".join(own for own, _ in objects)
+    text = f"(define (problem p) (:domain {domain.name}) (:objects {declared}) (:init) (:goal ({predicate} {goal})))"
+    return load_problem(domain, text)
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_a_problem_in_which_nothing_holds_has_a_page(name: str) -> None:
+    problem = bare(name)
+    page = trace_page(problem, explain(goal_counts(problem), problem, policy="values", max_states=0))
+    assert data_of(page)["traces"][0]["outcome"] == "stuck"
+
+
 def test_a_page_refuses_other_problems_and_more_than_two_ways(problem: Problem, explanation: Explanation) -> None:
     with pytest.raises(TrifoldError, match="of one problem"):
         trace_page(problem, explanation, replace(explanation, problem="another"))

@@ -86,7 +86,7 @@ class Around {
     ring(outer.sort((a, b) => angleOf(a) - angleOf(b)), 0.44 * size, -Math.PI / 2 + Math.PI / (outer.length + 0.5));
     const lines = [], line = (a, b, kind) => lines.push(draw("path", { class: kind, d: `M${spots.get(a).join(" ")}L${spots.get(b).join(" ")}` }));
     for (const other of outer) line(number, other, "pair-made");
-    for (const one of inner) for (const other of rows[one]) if (spots.has(other) && other !== number && (other > one || !own(inner, other))) line(one, other, "pair-second");
+    for (const one of inner) for (const other of rows[one]) if (spots.has(other) && other !== number && (other > one || !inner.includes(other))) line(one, other, "pair-second");
     for (const other of inner) line(number, other, "pair-first");
     const node = (other, kind) => draw("g", { class: `spot ${kind}`, "data-object": objects[other].name, transform: `translate(${spots.get(other).join(" ")})` }, draw("circle", { r: kind === "self" ? 9 : 6 }), crowd <= 44 ? label(objects[other].name, 74, { y: kind === "self" ? -16 : 14, size: 11.5, least: 9.5, kind: "label halo" }) : draw("title", {}, objects[other].name));
     const cut = near.length > inner.length || far.length > outer.length ? make("p", { class: "quiet" }, "Not all are drawn.") : null;
@@ -95,5 +95,3 @@ class Around {
       make("figcaption", {}, make("span", { class: "swatch-first" }), "pairs ⟨o, o′⟩ of R ", make("span", { class: "swatch-second" }), "⟨o′, o″⟩ ", outer.length ? make("span", { class: "swatch-made" }) : null, outer.length ? "⟨o, o″⟩, made by composition" : null), cut);
   }
 }
-
-const own = (some, one) => some.includes(one);

@@ -26,7 +26,7 @@ class Chart {
     ];
     const swatch = (kind) => draw("svg", { viewBox: "0 0 24 12", class: "swatch-line", "aria-hidden": "true" }, kind === "mark-wrong" ? draw("path", { class: kind, d: "M8 2l8 8M16 2l-8 8" }) : kind === "mark-dead" ? draw("rect", { class: kind, width: 24, height: 12 }) : draw("path", { class: kind, d: "M0 6h24" }));
     const shownOnes = entries.filter(([, , there]) => there);
-    return make("p", { class: "key" }, ...(shownOnes.length ? shownOnes.map(([kind, text]) => make("span", {}, swatch(kind), text)) : [document.createTextNode("V is not known along this way")]));
+    return make("p", { class: "keys" }, ...(shownOnes.length ? shownOnes.map(([kind, text]) => make("span", {}, swatch(kind), text)) : [document.createTextNode("V is not known along this way")]));
   }
   get largest() {
     return finite(this.trace.largest) && this.limits.high > this.trace.largest ? this.trace.largest : undefined;

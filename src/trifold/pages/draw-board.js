@@ -1,7 +1,9 @@
 // Places with robots and things on them: squares of a grid, or the nodes of a map. Which predicates say so is data.
 
 function drawBoard(roles, scene) {
-  const isMap = roles.kind === "map", unit = isMap ? 116 : 58, margin = isMap ? 62 : 34;
+  const isMap = roles.kind === "map", margin = isMap ? 62 : 34;
+  const longest = Math.max(...[...roles.cells, ...(roles.sights ?? [])].map((cell) => cell.name.length));
+  const unit = isMap ? Math.min(116, Math.max(84, longest * 12)) : 58;
   const spots = [...roles.cells, ...(roles.sights ?? [])].map((cell) => cell.at);
   const width = Math.max(...spots.map(([x]) => x)) * unit + 2 * margin, height = Math.max(...spots.map(([, y]) => y)) * unit + 2 * margin;
   scene.size(width, height + (isMap ? 8 : 0), isMap ? 0.7 : 0.4);

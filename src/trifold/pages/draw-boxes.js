@@ -73,7 +73,7 @@ function drawCities(roles, scene, trace) {
 }
 
 // How far from the shape of a screen a picture is.
-const fit = ({ width, height }) => Math.abs(Math.log(width / height / 1.5));
+const fit = ({ width, height }) => Math.abs(Math.log(width / height / 1.5)) + Math.max(0, width - 1100) / 400;
 
 // Cities beside each other, so many in a row, their places in rows of at most four.
 function layCities(groups, heights, box, gap, most) {
@@ -188,9 +188,4 @@ function drawLift(roles, scene, trace) {
       });
     for (const layer of [cars, shadows, people]) layer.sweep();
   };
-}
-
-function group(map, key, value) {
-  if (!map.has(key)) map.set(key, []);
-  map.get(key).push(value);
 }

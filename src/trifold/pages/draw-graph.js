@@ -34,12 +34,15 @@ function drawGraph(roles, scene) {
     for (const part of goal)
       if (part.atom.names.length === 2 && part.positive && !isMet(part, facts)) add(part.atom.names, `${part.atom.predicate}?`, part.atom.predicate, "goal");
     for (const all of lines.values()) drawEdges(all, at, edges, texts, colour);
+    const told = new Map();
+    const changed = [...facts.ids].map((id) => atoms[id]).filter((atom) => changing.has(atom.predicate));
+    for (const atom of changed) if (atom.names.length === 1) group(told, atom.names[0], atom.predicate);
     for (const [name, spot] of at) {
       place(nodes.put(name, () => drawNode(name, types)), spot.x, spot.y);
-      const badges = [...facts.ids].map((id) => atoms[id]).filter((atom) => atom.names.length === 1 && atom.names[0] === name && changing.has(atom.predicate)).map((atom) => atom.predicate).sort();
+      const badges = (told.get(name) ?? []).sort();
       if (badges.length) place(texts.put(`badge ${name} ${badges.join(" ")}`, () => badge(badges.join(", "))), spot.x, spot.y + 27);
     }
-    const loose = [...facts.ids].map((id) => atoms[id]).filter((atom) => atom.names.length !== 1 && atom.names.length !== 2 && changing.has(atom.predicate));
+    const loose = changed.filter((atom) => atom.names.length !== 1 && atom.names.length !== 2);
     chips.replaceChildren(...loose.map((atom) => make("span", { class: "chip" }, atom.text)));
     for (const layer of [edges, nodes, texts]) layer.sweep();
   };

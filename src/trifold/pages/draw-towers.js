@@ -1,6 +1,6 @@
 // Blocks: towers on a table, and an arm. A tower keeps its column for as long as it stands.
 
-const BLOCK = { width: 58, height: 36, gap: 16 };
+const BLOCK = { width: 58, height: 34, gap: 16 };
 
 function drawTowers(roles, scene, trace) {
   const columns = standing(roles, trace);
@@ -18,16 +18,17 @@ function drawTowers(roles, scene, trace) {
 
   return (facts, number) => {
     const held = roles.holding ? facts.of(roles.holding)[0]?.[0] : undefined;
-    const before = trace.chosen(number) ?? trace.chosen(Math.max(0, number - 1));
-    place(arm, size.width / 2, 44);
-    arm.classList.toggle("unseen-part", !roles.holding || !before);
-    for (const tower of towersOf(roles, facts)) {
+    const towers = towersOf(roles, facts), highest = Math.max(0, ...towers.map((tower) => tower.length));
+    const hand = Math.max(24, floor - (highest + 2) * BLOCK.height);
+    place(arm, size.width / 2, hand + 20);
+    arm.classList.toggle("unseen-part", !roles.holding);
+    for (const tower of towers) {
       tower.forEach((name, level) => {
         const x = BLOCK.gap + columns[number].get(tower[0]) * step, y = floor - (level + 1) * BLOCK.height;
         place(layer.put(name, () => block(name)), x, y);
       });
     }
-    if (held) place(layer.put(held, () => block(held)), size.width / 2 - BLOCK.width / 2, 24);
+    if (held) place(layer.put(held, () => block(held)), size.width / 2 - BLOCK.width / 2, hand);
     layer.sweep();
   };
 }

@@ -36,6 +36,8 @@ def rovers(world: World) -> Drawing | None:
         return None
     ways = [(a, b) for _, a, b in world.of_predicate("can_traverse")]
     waypoints = world.places(("can_traverse", 1), ("can_traverse", 2), ("visible", 0), ("at", 1), ("at_lander", 1))
+    if not waypoints:
+        return None
     views = world.pairs("visible_from")
     objectives = world.places(("visible_from", 0))
     places = spread([*waypoints, *objectives], [*(ways or world.pairs("visible")), *views])
@@ -95,6 +97,8 @@ def places(world: World) -> Drawing | None:
         names, ways = world.places(("at", 1), ("adjacent", 1), ("adjacent", 2), ("dirty", 0)), _ways(world, "adjacent")
     else:
         return None
+    if not names:
+        return None
     cells = (named_cells(names, edges) or grid_cells(names, edges)) if robot is not None else None
     found = cells or spread(names, edges)
     marks = {"visited": "visited", "dirty": "dirt", "locked": "lock", "blocked": "wall"}
@@ -114,8 +118,12 @@ def cities(world: World) -> Drawing | None:
     """Cities with places, vehicles there, and packages in both."""
     if not world.has("at/2", "in/2", "in-city/2"):
         return None
-    of_city = world.of_predicate("in-city")
+    of_city = world.pairs("in-city")
     groups = {city: [place for place, other in of_city if other == city] for city in world.places(("in-city", 1))}
+    if alone := [place for place in world.places(("at", 1)) if place not in dict(of_city)]:
+        groups["in no city"] = alone
+    if not groups:
+        return None
     kinds = [("plane", "airplane"), ("truck", "truck")]
     vehicles = {name: look for look, kind in kinds for name in _members(world, kind)}
     return {

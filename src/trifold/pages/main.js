@@ -17,6 +17,7 @@ class Scene {
     svg.setAttribute("viewBox", `0 0 ${width.toFixed(0)} ${height.toFixed(0)}`);
     svg.style.width = `${(width * most).toFixed(0)}px`;
     svg.style.minWidth = `${(width * least).toFixed(0)}px`;
+    svg.style.maxHeight = `max(66vh, ${(height * least).toFixed(0)}px)`;
   }
   aside(title, width, height) {
     const svg = draw("svg", { class: "picture" });

@@ -37,6 +37,9 @@ class Actions {
   }
 }
 
+// A text that may be broken after its underscores.
+const breakable = (text) => text.split(/(?<=_)/).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
+
 class Goal {
   constructor() {
     this.title = make("h3");
@@ -45,7 +48,7 @@ class Goal {
     this.parts = goal.slice(0, 400).map((part) => {
       const text = part.positive ? part.atom.text : `not ${part.atom.text}`;
       const state = make("span", { class: "unseen" });
-      return { part, state, element: this.list.appendChild(make("li", {}, draw("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, draw("circle", { cx: 8, cy: 8, r: 6.5 }), draw("path", { d: "M4.8 8.2l2.3 2.4 4.2-4.8" })), make("span", {}, text, state))) };
+      return { part, state, element: this.list.appendChild(make("li", {}, draw("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, draw("circle", { cx: 8, cy: 8, r: 6.5 }), draw("path", { d: "M4.8 8.2l2.3 2.4 4.2-4.8" })), make("span", {}, ...breakable(text), state))) };
     });
   }
   show(facts) {
