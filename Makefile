@@ -6,7 +6,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo check test fuzz crash results domains lint types clean
+.PHONY: demo check test browser fuzz crash results domains lint types clean
 
 demo: .venv/installed
 	$(BIN)/python experiments/demo.py
@@ -18,6 +18,9 @@ test: lint types  # and which share of the lines ran in the tests' own processes
 	@mkdir -p build
 	$(BIN)/python -m slipcover --source src/trifold --out build/coverage.txt -m pytest -q -n 2 --dist loadgroup
 	@awk 'END { print $$4 " % of " $$2 " lines of src ran; build/coverage.txt names the others" }' build/coverage.txt
+
+browser: .venv/installed  # the pages in Chromium, which must be installed: apt-get install chromium chromium-driver
+	$(BIN)/python -m pytest -q -rs tests/pages/test_browser.py
 
 MINUTES ?= 10
 SEED ?= 0

@@ -58,6 +58,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"sealed", "selection", "training", "words"},
     "explanation": {"analysis", "errors", "limits", "model", "outcomes", "pddl", "planning"}
     | {"processes", "shipped", "wl", "words"},
+    # Of pddl: the states of a way are those of its actions, replayed.
+    "pages": {"errors", "explanation", "expressions", "pddl"},
     "bench": {"data", "domains", "encoders", "errors", "evaluation", "files", "model", "nn", "outcomes"}
     | {"pddl", "processes", "provenance", "structures", "training"},
     "up": {"errors", "limits", "memory", "model", "outcomes", "pddl", "planning", "shipped"},

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from trifold.model import Model as Model
     from trifold.model import ModelConfig as ModelConfig
     from trifold.outcomes import Outcome as Outcome
+    from trifold.pages import trace_page as trace_page
     from trifold.pddl import load_domain as load_domain
     from trifold.pddl import load_problem as load_problem
     from trifold.planning import solve as solve
@@ -76,6 +77,7 @@ __all__ = [
     "resume_climb",
     "select",
     "solve",
+    "trace_page",
     "train",
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,3 +49,33 @@ def test_what_cannot_be_explained_is_an_error(problem: Path, tmp_path: Path) -> 
     assert "PNG, SVG or PDF" in trifold("explain", "gripper", problem, "--plot", tmp_path / "way.txt", code=2).stderr
     assert "a problem of another domain" in trifold("explain", "grid", problem, code=2).stderr
     assert "stopped after 0 s" in trifold("explain", "gripper", problem, "--timeout", 0, code=6).stderr
+
+
+def page_data(page: Path) -> dict[str, Any]:
+    """The data of a page."""
+    text = page.read_text(encoding="utf-8").split('<script type="application/json" id="data">')[1]
+    found: dict[str, Any] = json.loads(text.split("</script>")[0])
+    return found
+
+
+def test_a_page_is_one_file_with_two_ways(problem: Path, tmp_path: Path) -> None:
+    page, plan = tmp_path / "trace.html", tmp_path / "lama.plan"
+    done = trifold("explain", "gripper", problem, "--html", page, "--beside", "gripper-values", "--quiet")
+    assert done.stdout.startswith(f"gripper by actions on {problem}: solved in 5 steps")
+    assert [trace["name"] for trace in page_data(page)["traces"]] == ["gripper by actions", "gripper-values by values"]
+    trifold("solve", "gripper", problem, "-o", plan, "--quiet")
+    trifold("explain", "gripper-values", problem, "--html", page, "--beside", plan, "--quiet")
+    values, given = page_data(page)["traces"]
+    assert given["name"] == "lama.plan, seen by gripper-values" and given["outcome"] == "solved"
+    assert [step["distance"] for step in given["steps"]] == [5, 4, 3, 2, 1, 0]
+    assert None not in [step["value"] for step in given["steps"]] and values["pairs"] == 1
+
+
+def test_a_page_that_cannot_be_written_is_an_error(problem: Path, tmp_path: Path) -> None:
+    assert "give --html" in trifold("explain", "gripper", problem, "--beside", "gripper", code=2).stderr
+    nowhere = tmp_path / "nowhere" / "trace.html"
+    assert "no such folder" in trifold("explain", "gripper", problem, "--html", nowhere, code=2).stderr
+    plan = tmp_path / "plan"
+    plan.write_text("(move rooma rooma)\n(drop ball1 rooma left)\n", encoding="utf-8")
+    done = trifold("explain", "gripper", problem, "--html", tmp_path / "t.html", "--beside", plan, "--quiet", code=2)
+    assert "step 2 of the plan, (drop ball1 rooma left), is not applicable" in done.stderr

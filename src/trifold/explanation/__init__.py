@@ -5,7 +5,7 @@ from trifold.explanation.explanation import Blur, Choice, ExplainedStep, Explana
 from trifold.explanation.following import explain
 from trifold.explanation.job import ExplainJob
 from trifold.explanation.plot import picture_format, plot_explanation
-from trifold.explanation.text import explanation_text
+from trifold.explanation.text import explanation_text, verdict
 
 __all__ = [
     "Advice",
@@ -22,4 +22,5 @@ __all__ = [
     "explanation_text",
     "picture_format",
     "plot_explanation",
+    "verdict",
 ]

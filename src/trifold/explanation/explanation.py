@@ -142,8 +142,9 @@ class Explanation:
     """The way of a policy through a problem, beside the optimal one.
 
     model       the architecture's name
-    model_file, problem_file
-                as the user gave them; None if they were no files
+    t           which pairs it composes, if it is an R-GNN[t]; else None
+    model_file, problem_file, plan_file
+                as the user gave them; None if they were no files, and no plan was followed
     objects     how many the problem has
     policy      its name
     outcome     how the way ended
@@ -174,8 +175,10 @@ class Explanation:
     unseen: tuple[str, ...] = ()
     blur: Blur | None = None
     hump: Hump | None = None
+    t: float | None = None
     model_file: str | None = None
     problem_file: str | None = None
+    plan_file: str | None = None
     seconds: float = 0.0
 
     @property
@@ -250,6 +253,7 @@ class Explanation:
                 "unseen": tuple(facts["unseen"]),
                 "blur": facts["blur"] and Blur(**facts["blur"]),
                 "hump": facts["hump"] and Hump(**facts["hump"]),
+                "t": math.inf if facts.get("t") == "inf" else facts.get("t"),
             }
         )
 

@@ -16,7 +16,7 @@ from trifold.explanation.explanation import Choice, ExplainedStep, Explanation
 from trifold.limits import LABEL_SECONDS, LABEL_STATES, MAX_STEPS
 from trifold.model import Model
 from trifold.pddl import Problem, State, load_problem
-from trifold.planning import TIE, Memory, OnStep, Scores, Trajectory, solve
+from trifold.planning import TIE, Memory, OnStep, Scores, Trajectory, follow_plan, solve
 from trifold.shipped import find_model
 
 
@@ -25,6 +25,7 @@ def explain(
     problem: Problem | str | Path,
     *,
     policy: str | None = None,
+    plan: Sequence[str] | None = None,
     max_steps: int = MAX_STEPS,
     timeout: float | None = None,
     max_states: int = LABEL_STATES,
@@ -35,8 +36,8 @@ def explain(
 ) -> Explanation:
     """Follow a policy through a problem, and say at each step what could be done, and what would have been best.
 
-    `model` is a `Model`, its file, or the name of a shipped one, or `Scores`: any V. `problem` is one, or its
-    file, of the model's domain. `policy` is a name, as for `solve`, or None: the best that the model has.
+    `model` is a `Model`, its file, or the name of a shipped one, or `Scores`: any V. `problem` is one, or its file.
+    `policy` is a name, as for `solve`, or None: the best that the model has. A `plan` is followed instead if given.
 
     V* is found in a child process, of problems with at most `max_states` states, 0 for none, in at most `label_seconds`
     seconds and `memory_gib` GiB, 4 if it is None; where it is not, the explanation says why, and if the policy found no
@@ -56,9 +57,9 @@ def explain(
     file = None if isinstance(model, Model | Scores) else str(model)
     model, problem = _load(model, problem)
     scores = replace(model if isinstance(model, Scores) else Scores.of(model, problem), memory=Memory())
-    policy = policy or ("actions" if scores.looks else "values")
-    seconds = None if timeout is None else left(timeout)
-    found = solve(problem, scores, policy=policy, max_steps=max_steps, timeout=seconds, on_step=on_step)
+    policy = "plan" if plan is not None else policy or ("actions" if scores.looks else "values")
+    limits: dict[str, Any] = {"max_steps": max_steps, "timeout": None if timeout is None else left(timeout)}
+    found = solve(problem, scores, policy=policy if plan is None else follow_plan(plan), **limits, on_step=on_step)
     taken = found.actions[: len(found.states) - 1]  # a policy of one's own may return what is not applicable
     steps = _look_again(problem, scores, replace(found, actions=taken), policy)
     on_labels()
@@ -77,14 +78,18 @@ def explain(
     )
     if found.plan is None and not explanation.is_labelled and steps[0].value is not None:
         explanation = replace(explanation, hump=find_hump(problem, scores, set(found.states), left(label_seconds)))
-    if isinstance(model, Model):
-        explanation = _add_training(explanation, model, problem, found.states)
+    explanation = _add_training(explanation, model, problem, found.states)
     return replace(explanation, seconds=time.monotonic() - began)
 
 
-def _add_training(explanation: Explanation, model: Model, problem: Problem, states: tuple[State, ...]) -> Explanation:
-    """What the model's training had, what it never had, and what its network cannot tell apart."""
+def _add_training(
+    explanation: Explanation, model: Model | Scores[State], problem: Problem, states: tuple[State, ...]
+) -> Explanation:
+    """What the model's training had, what it never had, and what its network composes and cannot tell apart."""
+    if not isinstance(model, Model):
+        return explanation
     facts: dict[str, Any] = {"training": read_training(model), "unseen": find_unseen(model, problem, states)}
+    facts["t"] = model.config.t if model.config.encoder == "pairs" else None
     return replace(explanation, **facts, blur=colour_states(model, problem, states, explanation.steps))
 
 

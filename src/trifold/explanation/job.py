@@ -29,6 +29,7 @@ class ExplainJob:
     label_seconds: float
     device: str = "auto"
     timeout: float | None = None  # after which the child will be ended: it ends before
+    plan: tuple[str, ...] | None = None  # to follow instead of the policy
     memory_gib: float | None = None  # that the child has, and its own child, too
 
 
@@ -59,6 +60,7 @@ def explain_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -
             model,
             problem,
             policy=asked.policy,
+            plan=asked.plan,
             max_steps=asked.max_steps,
             timeout=None if asked.timeout is None else asked.timeout - MARGIN - (time.monotonic() - began),
             max_states=asked.max_states,

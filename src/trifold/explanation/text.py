@@ -20,7 +20,9 @@ SHOWN = 12
 def explanation_text(explanation: Explanation, *, top: int = 3, everything: bool = False) -> str:
     """The verdict, the best `top` actions of the steps worth a look, or of all, what is new, and what to try."""
     steps = explanation.steps if everything else _interesting(explanation)
-    parts = ["\n".join(_verdict(explanation)), _table(explanation, steps, top)]
+    by = f"{explanation.model_file or explanation.model} by {explanation.plan_file or explanation.policy}"
+    first = f"{by} on {explanation.problem_file or explanation.problem}: "
+    parts = [first + "\n".join(verdict(explanation)), _table(explanation, steps, top)]
     if len(steps) < len(explanation.steps):
         parts[-1] += f"\n{len(steps)} of {len(explanation.steps)} states are shown; all with --all."
     parts.append("\n".join(_compare_with_training(explanation)))
@@ -29,10 +31,9 @@ def explanation_text(explanation: Explanation, *, top: int = 3, everything: bool
     return "\n\n".join(filter(None, parts))
 
 
-def _verdict(explanation: Explanation) -> Iterator[str]:
+def verdict(explanation: Explanation) -> Iterator[str]:
     """How it ended, why, and where it first left the optimal way."""
-    by = f"{explanation.model_file or explanation.model} by {explanation.policy}"
-    yield f"{by} on {explanation.problem_file or explanation.problem}: {_ending(explanation)}"
+    yield _ending(explanation)
     if not explanation.is_labelled:
         yield f"V* is not known: {explanation.labels.message or explanation.labels.outcome.value}."
         if explanation.rises:
