@@ -92,8 +92,8 @@ def main() -> None:
         for search in SEARCHES:
             model = arguments.model or name
             asked = (name, search, model, device, arguments.seconds, arguments.batch, arguments.unpacked)
-            # A process of its own, so that no memory was freed before; the parent has not touched CUDA.
-            with ProcessPoolExecutor(1, get_context("fork")) as pool:
+            # A new process, so that no memory was freed before; a fork could not use the card that its parent has seen.
+            with ProcessPoolExecutor(1, get_context("spawn")) as pool:
                 found[name][search] = pool.submit(measure, *asked).result()
             note(f"{name}, {SEARCHES[search]}: {found[name][search]}")
     about = {"seconds": arguments.seconds, "device": device, "unpacked": arguments.unpacked} | conditions(device)

@@ -89,6 +89,9 @@ def draw(domain: str, curves: dict[str, list[Point]], file: Path) -> None:
         if points:
             shares = [point.solved / max(point.attempted, 1) for point in points]
             axes.plot([point.steps for point in points], shares, marker="o", label=f"policy {policy}")
+    axes.set_xticks(sorted({point.steps for points in curves.values() for point in points}))
+    axes.minorticks_off()
+    axes.xaxis.set_major_formatter(lambda steps, _: f"{steps:,.0f}")
     axes.set_ylim(-0.03, 1.03)
     axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     axes.grid(alpha=0.3)

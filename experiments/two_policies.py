@@ -33,8 +33,9 @@ the best, mostly one without compositions. The models are named as in the box, o
 files' SHA-256. Where several have records of a policy, the one in the box is shown, and of several in the box the one
 that solves most problems of all sets, or has the shorter plans. How long problems took is told in the tables above.
 
-"Length, actions / values" is over the problems that both solved, length over best known over those that each of them
-solved. Two bars are set for `actions`, and judged where both were run on the same problems:
+"Length, actions / values" and "Difference", that of the lengths over the best known, are over the problems that both
+solved; length over best known is over those that each of them solved. Two bars are set for `actions`, and judged where
+both were run on the same problems:
 """
 
 MARGIN = Fraction(3, 100)
@@ -52,13 +53,17 @@ class Run:
 
 @dataclass(frozen=True)
 class Pair:
-    """The two policies on one set of a domain, which has `size` problems. None: the policy was not run."""
+    """The two policies on one set of a domain, which has `size` problems. None: the policy was not run.
+
+    `best` are the best lengths known, by the SHA-256 of the problem.
+    """
 
     domain: str
     test_set: str
     size: int
     values: Run | None
     actions: Run | None
+    best: Mapping[str, int]
 
     @property
     def runs(self) -> tuple[Run, Run] | None:
@@ -74,9 +79,21 @@ class Pair:
 
     @property
     def excess(self) -> Fraction | None:
-        """Length over the best known of `actions`, less that of `values`."""
-        ratios = [Fraction(q.length, q.best) for run in self.runs or () if (q := run.row.quality) and q.best]
-        return ratios[1] - ratios[0] if len(ratios) == 2 else None
+        """Length over the best known of `actions`, less that of `values`, on the problems that both solved.
+
+        Over what each of them solved, the one that solves a hard problem by a long plan would have the worse length.
+        """
+        if self.runs is None:
+            return None
+        both = [
+            (ours - theirs, best)
+            for problem, theirs in self.runs[0].lengths.items()
+            if theirs is not None
+            and (ours := self.runs[1].lengths[problem]) is not None
+            and (best := self.best.get(str(problem[1])))
+        ]
+        known = sum(best for _, best in both)
+        return Fraction(sum(more for more, _ in both), known) if known else None
 
     @property
     def has_length(self) -> bool | None:
@@ -113,6 +130,7 @@ def _pairs(results: Results, references: Mapping[str, Reference], fresh: Sequenc
         for name in ("public", "suite", *fresh)
         if include_actions(record for records in results.get(name, {}).values() for record in records)
     ]
+    best = {problem: length for problem, known in references.items() if (length := known["length"])}
     pairs = []
     for domain in PAPER:
         models = {policy: choose_model(results, domain, policy, box) for policy in ("values", "actions")}
@@ -122,7 +140,7 @@ def _pairs(results: Results, references: Mapping[str, Reference], fresh: Sequenc
                 _run(choose_attempts(records, policy, model, box), references, box) for policy, model in models.items()
             )
             if values or actions:
-                pairs.append(Pair(domain, name, size, values, actions))
+                pairs.append(Pair(domain, name, size, values, actions, best))
     return pairs
 
 
