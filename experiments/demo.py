@@ -1,7 +1,8 @@
 """What Trifold does, in a few minutes: solve large problems with the models in the box, then train one. `make demo`.
 
-First the shipped models solve test problems of all domains on the CPU, beside the lengths of LAMA's plans. Then nothing is stored: Gripper problems are
-generated, states labelled, a model is trained, and larger problems are solved with it. Every plan is replayed.
+First the shipped models solve test problems of all domains on the CPU, beside the lengths of LAMA's plans. Then nothing
+is stored: Gripper problems are generated, states labelled, a model is trained, and larger problems are solved with it.
+Every plan is replayed.
 """
 
 from __future__ import annotations

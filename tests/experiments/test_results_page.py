@@ -275,7 +275,7 @@ def test_the_policies_are_compared_by_coverage_and_their_lengths_on_what_both_so
     best = best_of_each(reference(problem, 10) for problem in "pqr")
     results = {"suite": {"grid": [*values, *scored], "vacuum": [*values, *values]}, "public": {"grid": values}}
     page = results_page(results, best, "")
-    assert judged(page) == ["12 / 10 = 1.200 (1 problem)", "-0.3000", "no", "yes"]
+    assert judged(page) == ["12 / 10 = 1.200 (1 problem)", "+0.2000", "no", "no"]
     assert "coverage of `values`: holds in 0 of 1 lines, not in grid (suite)." in page
     assert judged(page, "vacuum") == ["–"] * 4
     assert [row[:2] for row in cells(page, "Two policies")] == [["grid", "suite"], ["vacuum", "suite"]]
