@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from trifold.ladder import KEPT, Climbed, ClimbWatcher, Rung, RungReport, ascent
 from trifold.ladder.report import Found
 from trifold.model import Model
 from trifold.selection import select
-from trifold.training import Progress, TrainingResult, loop, resume, train
+from trifold.training import Progress, Selection, TrainingResult, loop, read_recipe, resume, train
 from trifold.training.run import Diverged
 
 TINY = (
@@ -219,6 +220,25 @@ def test_the_run_is_one_for_solving_and_selecting_and_its_rungs_are_runs(folder:
         climb_tiny(folder, run)
     with pytest.raises(TrifoldError, match="it is that of one training"):
         resume_climb(run / "small")
+
+
+@pytest.mark.usefixtures("never_enough")
+def test_a_climb_goes_on_in_whatever_folder(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_problems(tmp_path / "larger", "gripper", [4], 3)
+    monkeypatch.chdir(tmp_path)
+    climb_tiny(folder, Path("run"), judge="larger/train")
+    monkeypatch.chdir(folder)
+    assert [one.steps for one in resume_climb(tmp_path / "run").rungs] == [6, 6, 6]
+
+
+def test_problems_of_another_domain_judge_nothing(folder: Path, tmp_path: Path) -> None:
+    """Nor do those of a recipe that is another domain's: it is said before anything is trained."""
+    write_problems(tmp_path / "blocks", "blocks-s", [4], 0)
+    selective = replace(read_recipe("small"), selection=Selection("blocks-s", [{"blocks": 4}]))
+    for options in ({"judge": tmp_path / "blocks" / "train"}, {"recipe": selective}):
+        with pytest.raises(TrifoldError, match="a problem of another domain"):
+            climb(folder, tmp_path / "run", **{"recipe": "small", "rungs": TINY} | options)
+        assert not (tmp_path / "run" / "small").exists()
 
 
 @pytest.mark.parametrize("changes", [{"encoder": "plain"}, {"model.dim": 8}, {"t": 2, "layers": 3}])

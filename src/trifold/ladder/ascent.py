@@ -90,6 +90,7 @@ class Ascent:
         )
         parts = split(labelled, len(files.training), recipe.settings.seed)
         judge = choose_judge(recipe, labelled, parts, place, self.folder.path / "selection")
+        judge.check(files.domain)
         return Survey(judge, count_conflicts(self.rungs, labelled, watcher.colouring))
 
     def climb(self, survey: Survey, *, is_labelled: bool) -> Climbed:
