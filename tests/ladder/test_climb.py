@@ -174,6 +174,28 @@ def test_a_rung_that_fails_does_not_end_the_climb_unless_all_do(
         climb_tiny(folder, tmp_path / "none")
 
 
+def test_the_rung_that_is_kept_may_fail_when_it_is_trained_on(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it was stays kept, and what went wrong is told."""
+    ended: list[RungReport] = []
+
+    class Listener(ClimbWatcher):
+        def ended(self, report: RungReport) -> None:
+            ended.append(report)
+
+    def fail(*_: Any, **__: Any) -> TrainingResult:
+        raise Diverged("training diverged")
+
+    monkeypatch.setattr(ascent, "resume", fail)
+    monkeypatch.setattr(Found, "is_enough", True)
+    long: dict[str, Any] = {"minutes": 0.03, "steps": 1_000_000, "validate_every": 1_000_000}
+    found = climb_tiny(folder, tmp_path / "run", watcher=Listener(), **long)
+    assert [one.verdict for one in ended] == [KEPT, KEPT] and found.kept == "small"
+    assert [one.why for one in ended] == ["", "it failed when it was trained on: training diverged"]
+    assert found.rungs[0] == ended[-1]
+
+
 @pytest.mark.usefixtures("never_enough")
 def test_the_time_is_that_of_all_rungs_and_what_is_left_is_for_the_one_that_is_kept(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
