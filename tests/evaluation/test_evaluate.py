@@ -169,7 +169,7 @@ class FakeChildren:
         self.results = results
         self.ran: list[str] = []
 
-    def __call__(self, function: Any, jobs: Any, *, workers: Any, limits: Any, on_event: Any = None) -> Iterator[Any]:
+    def __call__(self, function: Any, jobs: Any, *, on_event: Any = None, **more: Any) -> Iterator[Any]:
         if function.endswith("describe_job"):
             about = {"model": "R-GNN[1]", "domain": "corridor", "device": "cpu", "hardware": "abacus"}
             yield Result(0, Outcome.FINISHED, about | {"origin": asdict(Origin(seed=3, seconds=60.0))}, "", 1.0)
@@ -306,9 +306,12 @@ def test_a_bad_model_is_one_error_and_no_record(folder: Path, tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_time_limit_counts_the_loading_too(folder: Path) -> None:
+def test_the_time_limit_counts_the_loading_too(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slow_to_load.py").write_text("import time\n\ntime.sleep(600)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("TRIFOLD_PLUGINS", "slow_to_load")
     job = SolveJob(str(folder / "model.safetensors"), str(folder / "test" / "p1.pddl"))
-    (found,) = attempt_each([job], limits=Limits(seconds=0.01))
+    (found,) = attempt_each([job], limits=Limits(seconds=0.1))
     assert found.trajectory.outcome is Outcome.TIMEOUT
 
 
