@@ -169,7 +169,7 @@ class FakeChildren:
         self.results = results
         self.ran: list[str] = []
 
-    def __call__(self, function: Any, jobs: Any, *, workers: Any, limits: Any, on_event: Any = None) -> Iterator[Any]:
+    def __call__(self, function: Any, jobs: Any, *, on_event: Any = None, **more: Any) -> Iterator[Any]:
         if function.endswith("describe_job"):
             about = {"model": "R-GNN[1]", "domain": "corridor", "device": "cpu", "hardware": "abacus"}
             yield Result(0, Outcome.FINISHED, about | {"origin": asdict(Origin(seed=3, seconds=60.0))}, "", 1.0)
@@ -306,9 +306,12 @@ def test_a_bad_model_is_one_error_and_no_record(folder: Path, tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_time_limit_counts_the_loading_too(folder: Path) -> None:
+def test_the_time_limit_counts_the_loading_too(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slow_to_load.py").write_text("import time\n\ntime.sleep(600)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("TRIFOLD_PLUGINS", "slow_to_load")
     job = SolveJob(str(folder / "model.safetensors"), str(folder / "test" / "p1.pddl"))
-    (found,) = attempt_each([job], limits=Limits(seconds=0.01))
+    (found,) = attempt_each([job], limits=Limits(seconds=0.1))
     assert found.trajectory.outcome is Outcome.TIMEOUT
 
 
@@ -400,13 +403,23 @@ def test_a_child_that_is_ended_while_it_looks_for_a_shorter_plan_has_the_last_on
     def end(function: str, jobs: Any, *, on_event: Any, **more: Any) -> Any:
         on_event(0, {"event": "step", "number": 3, "action": "(go)", "value": 2.0})
         for plan in (["(a)", "(b)"], ["(c)"]):
-            on_event(0, {"event": "plan", "actions": plan})
+            on_event(0, {"event": "plan", "actions": plan, "by": "turns"})
         yield Result(0, Outcome.TIMEOUT, None, "over 1 s", 1.0)
 
     monkeypatch.setattr(attempt, "run_isolated", end)
     (found,) = attempt_each([SolveJob("model", "problem")], limits=Limits(1.0))
     assert (found.trajectory.outcome, found.trajectory.plan, found.error) == (Outcome.SOLVED, ("(c)",), None)
     assert len(found.trajectory.values) == 2 and found.trajectory.found_length == 2
+    assert found.trajectory.found_by == "turns"  # which the table counts
+
+
+def test_a_child_tells_what_found_each_plan(folder: Path) -> None:
+    told: list[dict[str, Any]] = []
+    model, problem, domain = (str(folder / name) for name in ("model.safetensors", "test/p1.pddl", "domain.pddl"))
+    job = SolveJob(model, problem, domain, "values", max_steps=1, search="greedy", max_states=50)
+    (found,) = attempt_each([job], limits=Limits(60.0), on_event=told.append)
+    events = [event for event in told if event["event"] == "plan"]
+    assert events == [{"event": "plan", "actions": list(found.trajectory.plan or ()), "by": "greedy"}]
 
 
 def test_a_model_in_memory_and_a_folder_give_what_its_file_and_the_files_give(folder: Path, tmp_path: Path) -> None:

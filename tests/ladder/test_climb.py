@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from trifold.ladder import KEPT, Climbed, ClimbWatcher, Rung, RungReport, ascent
 from trifold.ladder.report import Found
 from trifold.model import Model
 from trifold.selection import select
-from trifold.training import Progress, TrainingResult, loop, resume, train
+from trifold.training import Progress, Selection, TrainingResult, loop, read_recipe, resume, train
 from trifold.training.run import Diverged
 
 TINY = (
@@ -173,6 +174,28 @@ def test_a_rung_that_fails_does_not_end_the_climb_unless_all_do(
         climb_tiny(folder, tmp_path / "none")
 
 
+def test_the_rung_that_is_kept_may_fail_when_it_is_trained_on(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it was stays kept, and what went wrong is told."""
+    ended: list[RungReport] = []
+
+    class Listener(ClimbWatcher):
+        def ended(self, report: RungReport) -> None:
+            ended.append(report)
+
+    def fail(*_: Any, **__: Any) -> TrainingResult:
+        raise Diverged("training diverged")
+
+    monkeypatch.setattr(ascent, "resume", fail)
+    monkeypatch.setattr(Found, "is_enough", True)
+    long: dict[str, Any] = {"minutes": 0.03, "steps": 1_000_000, "validate_every": 1_000_000}
+    found = climb_tiny(folder, tmp_path / "run", watcher=Listener(), **long)
+    assert [one.verdict for one in ended] == [KEPT, KEPT] and found.kept == "small"
+    assert [one.why for one in ended] == ["", "it failed when it was trained on: training diverged"]
+    assert found.rungs[0] == ended[-1]
+
+
 @pytest.mark.usefixtures("never_enough")
 def test_the_time_is_that_of_all_rungs_and_what_is_left_is_for_the_one_that_is_kept(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -219,6 +242,25 @@ def test_the_run_is_one_for_solving_and_selecting_and_its_rungs_are_runs(folder:
         climb_tiny(folder, run)
     with pytest.raises(TrifoldError, match="it is that of one training"):
         resume_climb(run / "small")
+
+
+@pytest.mark.usefixtures("never_enough")
+def test_a_climb_goes_on_in_whatever_folder(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_problems(tmp_path / "larger", "gripper", [4], 3)
+    monkeypatch.chdir(tmp_path)
+    climb_tiny(folder, Path("run"), judge="larger/train")
+    monkeypatch.chdir(folder)
+    assert [one.steps for one in resume_climb(tmp_path / "run").rungs] == [6, 6, 6]
+
+
+def test_problems_of_another_domain_judge_nothing(folder: Path, tmp_path: Path) -> None:
+    """Nor do those of a recipe that is another domain's: it is said before anything is trained."""
+    write_problems(tmp_path / "blocks", "blocks-s", [4], 0)
+    selective = replace(read_recipe("small"), selection=Selection("blocks-s", [{"blocks": 4}]))
+    for options in ({"judge": tmp_path / "blocks" / "train"}, {"recipe": selective}):
+        with pytest.raises(TrifoldError, match="a problem of another domain"):
+            climb(folder, tmp_path / "run", **{"recipe": "small", "rungs": TINY} | options)
+        assert not (tmp_path / "run" / "small").exists()
 
 
 @pytest.mark.parametrize("changes", [{"encoder": "plain"}, {"model.dim": 8}, {"t": 2, "layers": 3}])

@@ -26,6 +26,23 @@ from trifold.shipped import shipped_models
 pytestmark = pytest.mark.skipif(obstacle() is not None, reason=f"no compiled library: {obstacle()}")
 
 
+TIGHT = """
+import resource, sys
+from trifold.model import NativeModel
+from trifold.pddl import load_domain, load_problem
+
+file, domain, problem = sys.argv[1:]
+model, state = NativeModel.load(file), load_problem(load_domain(domain), problem).initial_state
+states = [state] * 64
+expected = model.values(states)
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 30 * 2**20, resource.RLIM_INFINITY))
+model.threads = 64
+assert model.values(states) == expected
+"""
+"""A process that has room for a few threads."""
+
+
 def pair(model: Model, folder: Path) -> tuple[Model, NativeModel]:
     """A model as the reference computes it, and read from its file without torch."""
     model.save(folder / "model.safetensors")
@@ -95,6 +112,14 @@ def test_threads_change_nothing(tmp_path: Path) -> None:
     states = some_states(problem_of("gripper"), 20)
     native.threads = 3
     assert_answers_agree(model, native, states)
+
+
+def test_threads_that_there_is_no_room_for_are_done_without(tmp_path: Path) -> None:
+    """In a process of its own: it would not survive a thread that is begun and not waited for."""
+    fresh().save(tmp_path / "model.safetensors")
+    asked = [sys.executable, "-c", TIGHT, str(tmp_path / "model.safetensors"), *TEXTS["gripper"]]
+    found = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
 
 
 def test_a_policy_goes_the_same_way(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from trifold.errors import TrifoldError
 from trifold.explanation import Choice, ExplainedStep, Explanation, explain
 from trifold.expressions import Source
 from trifold.pages import trace_page
+from trifold.pages.drawing import choose_drawing
+from trifold.pages.world import World
 from trifold.pddl import Executor, Problem, load_domain, load_problem
 from trifold.planning import goal_counts, states_along
 
@@ -220,3 +222,20 @@ def test_a_page_refuses_other_problems_and_more_than_two_ways(problem: Problem, 
         trace_page(problem)
     with pytest.raises(TrifoldError, match="not applicable"):
         trace_page(draw("gripper"), explanation)
+
+
+@pytest.mark.parametrize(
+    ("kind", "atoms"),
+    [
+        ("rooms", "room . gripper . at a b . at-robby b . carry a b"),
+        ("map", "can_traverse a b c . visible b c . at a b . at_lander a b . visible_from a b c"),
+        ("map", "adjacent a b c . at a b . dirty"),
+        ("board", "at-robot a . conn a b . key-shape a . lock-shape a b c"),
+        ("cities", "in-city b c . at a b . in a b . airport . truck a b"),
+    ],
+)
+def test_predicates_beside_those_that_choose_a_drawing_may_be_others(kind: str, atoms: str) -> None:
+    """Those of another domain, which has some names in common, need not have as many arguments."""
+    state = frozenset(tuple(text.split()) for text in atoms.split(" . "))
+    world = World(dict.fromkeys("abc", ()), {atom[0]: len(atom) - 1 for atom in state}, (), ((state,),))
+    assert choose_drawing(world)["kind"] == kind

@@ -12,7 +12,7 @@ import typer
 from trifold.commands.evaluate import describe_attempt
 from trifold.commands.training_display import TrainingDisplay, console_and_bars, duration
 from trifold.evaluation import Record, aligned_text
-from trifold.ladder import FAILED, NOT_TRIED, RULED_OUT, Climbed, ClimbWatcher, Judge, Rung, RungReport
+from trifold.ladder import NOT_TRIED, Climbed, ClimbWatcher, Judge, Rung, RungReport
 from trifold.words import counted
 
 FEW = 5
@@ -89,7 +89,7 @@ class ClimbDisplay(TrainingDisplay, ClimbWatcher):
             self.line(f"{name} failed: {report.why}")
             return
         cost = f", {report.milliseconds:.1f} ms a step" if report.milliseconds is not None else ""
-        self.line(f"{name}: {judged.solved} of {judged.problems} solved{cost}; so far {report.verdict}")
+        self.line(f"{name}: {judged.solved} of {judged.problems} solved{cost}; so far {_verdict(report)}")
 
 
 def describe(rung: Rung) -> str:
@@ -110,12 +110,17 @@ def report_climb(result: Climbed, json: bool) -> None:
     typer.echo(f"{result.model_path}: {result.kept}, the cheapest that is as good as the best")
 
 
+def _verdict(report: RungReport) -> str:
+    """With why, of those that the numbers do not explain."""
+    return f"{report.verdict}: {report.why}" if report.why else report.verdict
+
+
 def _row(report: RungReport) -> list[str]:
     held_out, judged = report.held_out, report.judged
     return [
         report.rung.name,
         describe(report.rung),
-        f"{report.verdict}: {report.why}" if report.verdict in (RULED_OUT, FAILED) else report.verdict,
+        report.verdict if report.verdict == NOT_TRIED else _verdict(report),
         "" if report.steps is None else f"{report.steps:,}",
         "" if report.seconds is None else f"{report.seconds:.0f}",
         f"{held_out.solved} of {held_out.problems}" if held_out else "",

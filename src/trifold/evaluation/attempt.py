@@ -49,6 +49,7 @@ class _Told:
     steps: int = 0
     values: tuple[float, ...] = ()
     plans: list[tuple[str, ...]] = field(default_factory=list)
+    found_by: str | None = None
     verdict: dict[str, Any] | None = None
 
     def listen(self, event: dict[str, Any]) -> None:
@@ -59,8 +60,9 @@ class _Told:
                 self.warnings.append(message)
             case {"event": "step", "number": number, "value": value}:
                 self.steps, self.values = number, (*self.values[:1], value)
-            case {"event": "plan", "actions": actions}:
+            case {"event": "plan", "actions": actions, "by": by}:
                 self.plans.append(tuple(actions))
+                self.found_by = by
             case {"event": "verdict", **verdict}:
                 self.verdict = verdict
 
@@ -116,7 +118,8 @@ def _attempt(job: SolveJob, result: Result, told: _Told) -> Attempt:
         first, plan = told.plans[0], told.plans[-1]
         along = (*told.values[:1], *(math.nan for _ in plan))
         before = len(first) if len(told.plans) > 1 else None
-        trajectory, error = Trajectory(Outcome.SOLVED, plan, along, told.steps, found_length=before), None
+        found = Trajectory(Outcome.SOLVED, plan, along, told.steps, found_by=told.found_by, found_length=before)
+        trajectory, error = found, None
     else:
         trajectory, error = Trajectory(result.outcome, (), told.values, told.steps), result.error
     attempt = Attempt(job, trajectory, result.seconds, error, told.about, tuple(told.warnings), result.peak_gib)

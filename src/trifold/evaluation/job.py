@@ -93,7 +93,7 @@ def solve_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
             improve=asked.improve,
             timeout=None if asked.timeout is None else asked.timeout - MARGIN - (time.monotonic() - began),
             on_step=_tell_steps(report, 0.0 if model else EVERY),
-            on_plan=lambda plan: report({"event": "plan", "actions": list(plan)}),
+            on_plan=lambda found: report({"event": "plan", "actions": list(found.actions), "by": found.found_by}),
         )
     if asked.validate and trajectory.plan is not None:
         trajectory = _validate(trajectory, domain.text, problem.text, report)

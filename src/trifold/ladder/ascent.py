@@ -90,6 +90,7 @@ class Ascent:
         )
         parts = split(labelled, len(files.training), recipe.settings.seed)
         judge = choose_judge(recipe, labelled, parts, place, self.folder.path / "selection")
+        judge.check(files.domain)
         return Survey(judge, count_conflicts(self.rungs, labelled, watcher.colouring))
 
     def climb(self, survey: Survey, *, is_labelled: bool) -> Climbed:
@@ -119,6 +120,7 @@ class Ascent:
             self.watcher.going_on(kept, minutes)
             self._try(kept, survey.judge, minutes, relay)
             reports = self._note(survey, ruled_out)
+            self.watcher.ended(next(report for report in reports if report.rung == kept))
         judge, path = survey.judge, self.folder.path
         kept = next(report.rung for report in reports if report.verdict == KEPT)
         advice = what_next(str(path), judge, reports, self.recipe.settings.minutes)

@@ -11,7 +11,7 @@ from trifold.data import HELD_OUT, SHARED, Labelled, Split
 from trifold.errors import TrifoldError
 from trifold.evaluation import Record, evaluate, file_sha256
 from trifold.limits import MAX_STEPS
-from trifold.pddl import find_problems
+from trifold.pddl import find_problems, load_domain, read_problem
 from trifold.sealed import Damaged
 from trifold.selection import draw_selection
 from trifold.training import Recipe, find_larger, lay_tracks
@@ -56,6 +56,12 @@ class Judge:
             raise Damaged("the limits of its judge are none")
         return judge
 
+    def check(self, domain: Path) -> None:
+        """Raise if one of the problems is not of this domain: better said before a rung is trained."""
+        loaded = load_domain(domain)
+        for file in self.problems:
+            read_problem(loaded, Path(file))
+
     def __call__(
         self,
         model: Path,
@@ -89,7 +95,7 @@ def choose_judge(recipe: Recipe, labelled: Sequence[Labelled], parts: Split, pla
     if place is not None:
         return _given(place, parts)
     if recipe.selection is not None:
-        files = find_problems(draw_selection(recipe.selection, drawn))
+        files = find_problems(draw_selection(recipe.selection, drawn).absolute())
         source = f"problems of the recipe's selection, drawn into {drawn}"
         return Judge(source, tuple(map(str, files)), max_steps=recipe.selection.max_steps)
     held_out = [] if parts.rule == SHARED else parts.validation
@@ -113,7 +119,7 @@ def _given(place: Path, parts: Split) -> Judge:
             place=str(place),
             remedy="draw others of that size with another seed: trifold generate DOMAIN --help",
         )
-    files = find_problems(place)
+    files = find_problems(place.absolute())  # a climb may go on in another folder
     trained = {file_sha256(item.path): item.path.name for item in parts.training}
     if same := [file.name for file in files if file_sha256(file) in trained]:
         raise TrifoldError(

@@ -99,6 +99,7 @@ def report_rungs(
                 RungReport(
                     rung,
                     verdicts[name],
+                    f"it failed when it was trained on: {failed[name]}" if name in failed else "",
                     steps=one.result.steps,
                     seconds=one.result.seconds,
                     held_out=one.result.coverage,

@@ -110,7 +110,7 @@ def places(world: World) -> Drawing | None:
         "things": things,
         "held": world.first("holding/1", "carrying/1"),
         "marks": [[name, [0], look] for name, look in marks.items() if world.has(f"{name}/1")],
-        "shapes": [pair for name in ("key-shape", "lock-shape") for pair in world.of_predicate(name)],
+        "shapes": [pair for name in ("key-shape", "lock-shape") for pair in world.pairs(name)],
     }
 
 

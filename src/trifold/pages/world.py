@@ -69,12 +69,12 @@ class World:
         return sorted(atom[1:] for atom in self.initial if atom[0] == name)
 
     def pairs(self, name: str) -> list[Pair]:
-        """The same of a predicate of two arguments."""
-        return [(left, right) for left, right in self.of_predicate(name)]
+        """The same of a predicate, if it has two arguments."""
+        return [(own[0], own[1]) for own in self.of_predicate(name) if len(own) == 2]
 
     def places(self, *positions: tuple[str, int]) -> list[str]:
         """The objects that occur as these arguments of these predicates, initially or later, in their order."""
-        found = {atom[i + 1] for atom in self.atoms for name, i in positions if atom[0] == name}
+        found = {atom[i + 1] for atom in self.atoms for name, i in positions if atom[0] == name and len(atom) > i + 1}
         return [name for name in self.objects if name in found]
 
 

@@ -37,7 +37,7 @@ def solve(
     timeout: float | None = None,
     improve: float | None = None,
     on_step: OnStep | None = None,
-    on_plan: Callable[[tuple[str, ...]], None] = lambda plan: None,
+    on_plan: Callable[[Trajectory], None] = lambda found: None,
 ) -> Trajectory:
     """Follow a policy, and a search if it ends without a plan; what they find is solved only if it replays to the goal.
 
@@ -52,7 +52,7 @@ def solve(
     there is none, when it knows more than `max_states` states, or with the time.
 
     `improve` is for how many seconds a plan is made shorter, if it can be (`trifold.planning.improve`). `on_plan` is
-    told of each plan that replays to the goal, when it is found: the first, and then shorter ones.
+    told of what has a plan that replays to the goal, when it is found: first of the way, and then of shorter ones.
 
     A plan of a PDDL problem is replayed by Trifold's own executor, which shares nothing with pymimir but the parser of
     expressions. If the two disagree, that is an outcome of its own.
@@ -76,7 +76,7 @@ def solve(
     if found.plan is not None:
         found = _believe(problem, found)
     if found.plan is not None:
-        on_plan(found.plan)
+        on_plan(found)
         if improve is not None:
             left = math.inf if timeout is None else timeout - budget.elapsed()
             found = _shorten(problem, found, Budget(None, min(improve, left), max_states), on_plan)
@@ -109,7 +109,7 @@ def _attempt(
 
 
 def _shorten(
-    problem: Task[State], found: Trajectory, budget: Budget, on_plan: Callable[[tuple[str, ...]], None]
+    problem: Task[State], found: Trajectory, budget: Budget, on_plan: Callable[[Trajectory], None]
 ) -> Trajectory:
     """The trajectory with the shortest plan that could be found within a budget."""
     best = [found]
@@ -119,7 +119,7 @@ def _shorten(
         shorter = _believe(problem, replace(found, actions=plan, values=along, found_length=len(found.actions)))
         if shorter.plan is not None:
             best.append(shorter)
-            on_plan(shorter.plan)
+            on_plan(shorter)
 
     improve_plan(problem, found.actions, budget, keep)
     return best[-1]

@@ -1,7 +1,9 @@
 // What Python calls, through ctypes: a network made once from its weights, embeddings of a union, and looks at states.
 
 #include <cmath>
+#include <memory>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -233,9 +235,9 @@ EXPORT int trifold_use(const char* name) {
 // A network: per sending relation, and then for the update, four arrays of weights.
 EXPORT void* trifold_network(int dim, int padded, int layers, float sharpness, int relations, const int32_t* arities,
                       const float* const* weights) {
-  Network* network = nullptr;
-  guarded([&] {
-    network = new Network{};
+  std::unique_ptr<Network> network;
+  const int failure = guarded([&] {
+    network = std::make_unique<Network>();
     network->dim = dim, network->padded = padded, network->layers = layers, network->sharpness = sharpness;
     network->arities.assign(arities, arities + relations);
     for (int r = 0; r < relations; r++) {
@@ -244,7 +246,7 @@ EXPORT void* trifold_network(int dim, int padded, int layers, float sharpness, i
     }
     network->update = make_mlp(weights + 4 * relations, 2 * padded, 2 * padded, padded);
   });
-  return network;
+  return failure ? nullptr : network.release();
 }
 
 EXPORT void trifold_free(void* network) { delete static_cast<Network*>(network); }
@@ -317,14 +319,20 @@ EXPORT int trifold_read(void* handle, int objects, const int32_t* fixed, int fix
                             {actions, action_width}, action_offsets, values, scores};
     const int parts = std::max(1, std::min(threads, states));
     std::vector<std::thread> workers;
+    workers.reserve(parts);
     std::vector<int> failures(parts);
     auto work = [&](int part) {
       failures[part] = guarded([&] {
         Reader(network, question).read((int)((int64_t)states * part / parts), (int)((int64_t)states * (part + 1) / parts), max_rows);
       });
     };
-    for (int part = 1; part < parts; part++) workers.emplace_back(work, part);
+    int part = 1;
+    try {
+      for (; part < parts; part++) workers.emplace_back(work, part);
+    } catch (const std::system_error&) {
+    }  // there is no room for more threads: what is left is done here
     work(0);
+    for (; part < parts; part++) work(part);
     for (std::thread& worker : workers) worker.join();
     for (int failure : failures)
       if (failure) throw std::bad_alloc();
