@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from attempts import MAIN, SIZES, Results, main_set
 from cells import ARCHITECTURES, Cell, Reason
@@ -61,7 +61,7 @@ class Entry:
 
     cell: Cell
     attempts: Sequence[Record] = ()
-    reasons: Sequence[Reason] = field(default=())
+    reasons: Sequence[Reason] = ()
     is_over: bool = False
 
     @property
@@ -138,7 +138,8 @@ def architectures(results: Results, reasons: Reasons, detailed: str, reading: st
     }
     for architecture in ARCHITECTURES:
         columns[architecture.label] = lambda domain, label=architecture.label: entries[domain, label].text  # type: ignore[misc]
-    parts = [HEADING.format(budget=BUDGET), table(PAPER, columns, names=1), _bullets(entries), _separations(entries)]
+    shown = table(PAPER, columns, names=1)
+    parts = [HEADING.format(budget=BUDGET), shown, _bullets(entries), _count(entries), _separations(entries)]
     if reading:
         parts.append(f"{READING}\n{fill_in(reading, entries)}")
     return "\n".join([*(part for part in parts if part), f"{DETAILS}\n{detailed}"])
@@ -152,6 +153,17 @@ def _bullets(entries: Mapping[tuple[str, str], Entry]) -> str:
             stage = "not trained" if one["stage"] == "train" else "not evaluated on all problems"
             cells.setdefault(f"{stage}: {one['message']}", []).append(f"{one['model']} in {one['domain']}")
     return "".join(f"- {', '.join(names)}: {why}.\n" for why, names in cells.items())
+
+
+def _count(entries: Mapping[tuple[str, str], Entry]) -> str:
+    """How many cells there are of each kind, and what those with a number took."""
+    run = [entry for entry in entries.values() if entry.solved is not None]
+    explained = sum(entry.solved is None and bool(entry.reasons) for entry in entries.values())
+    seconds = sum(entry.attempts[0].get("training_seconds") or 0.0 for entry in run)
+    return (
+        f"Of {len(entries)} cells {len(run)} were run on all problems, and {explained} have a reason. Training those "
+        f"that were run took {seconds:,.0f} seconds in all.\n"
+    )
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from attempts import main_set
 from cells import ARCHITECTURES, REASONS, SCHEMA, Cell, Reason, choose_cells, outcome_of, read_reasons, refusal
@@ -35,6 +36,7 @@ from table_plan import print_plan
 from trifold.domains import PAPER
 from trifold.errors import TrifoldError
 from trifold.evaluation.records import file_sha256, read_records
+from trifold.files import in_turn
 from trifold.lines import append_line
 from trifold.outcomes import Outcome
 from trifold.pddl import find_problems
@@ -275,6 +277,25 @@ def check_folders(options: argparse.Namespace, cells: Sequence[Cell]) -> None:
             find_problems(folder)
 
 
+@contextmanager
+def alone(options: argparse.Namespace) -> Iterator[None]:
+    """Hold the folder for one call that trains: a second would find its run folders held, and call that a reason."""
+
+    def refuse() -> NoReturn:
+        raise TrifoldError(
+            "another process is training the table here",
+            place=str(options.out),
+            remedy="wait for it, or take another --out",
+        )
+
+    if options.stage == "evaluate":
+        yield
+        return
+    options.out.mkdir(parents=True, exist_ok=True)
+    with in_turn(options.out / ".lock", refuse):
+        yield
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [architecture.name for architecture in ARCHITECTURES]
@@ -308,9 +329,10 @@ def main() -> None:
             print_plan([cell for cell in cells if cell not in trained], options.minutes, options.at_once)
             return
         check_folders(options, cells)
-        table.refuse_unreadable(cells)
-        if not fill(table, cells):
-            print("the deadline has come: the same command goes on", flush=True)
+        with alone(options):
+            table.refuse_unreadable(cells)
+            if not fill(table, cells):
+                print("the deadline has come: the same command goes on", flush=True)
     except TrifoldError as error:
         raise SystemExit(str(error)) from None
     except KeyboardInterrupt:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import table
 from blank_record import BLANK
 from cells import read_reasons
 
@@ -73,29 +74,42 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(place: Path) -> Callable[..., subprocess.Popen[str]]:
-    def start(*words: str) -> subprocess.Popen[str]:
-        command = [sys.executable, str(ROOT / "experiments" / "table.py"), "--suite", "suite", "--out", "out"]
-        environment = os.environ | {"TRIFOLD": str(place / "fake"), "PYTHONPATH": str(ROOT / "src")}
-        pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return subprocess.Popen([*command, *words], cwd=place, env=environment, text=True, **pipes)
+def run(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("TRIFOLD", str(place / "fake"))
 
-    return start
-
-
-@pytest.fixture
-def run(place: Path, start: Callable[..., Any]) -> Callable[..., Any]:
     def run(*words: str, code: int = 0) -> tuple[list[str], list[str]]:
         """The commands that were run, and the lines that were printed, without their seconds."""
         (place / "log").unlink(missing_ok=True)
-        process = start(*words)
-        out, errors = process.communicate(timeout=120)
-        assert process.returncode == code, out + errors
+        monkeypatch.setattr("sys.argv", ["table.py", "--suite", "suite", "--out", "out", *words])
+        try:
+            table.main()
+        except SystemExit as end:
+            assert code and isinstance(end.code, str), end.code  # which is said, and the code is 1
+        else:
+            assert not code
         log = place / "log"
-        said = [line.rsplit(" (", 1)[0] for line in out.splitlines()]
+        said = [line.rsplit(" (", 1)[0] for line in capsys.readouterr().out.splitlines()]
         return log.read_text().splitlines() if log.exists() else [], said
 
     return run
+
+
+@pytest.fixture
+def deadline_after(place: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Let the deadline come as soon as so many commands have begun, however long that takes."""
+    began, real = place / "began", time.monotonic
+
+    def deadline_after(commands: int) -> None:
+        begun = len(began.read_text().splitlines()) if began.exists() else 0
+
+        def clock() -> float:
+            is_late = began.exists() and len(began.read_text().splitlines()) >= begun + commands
+            return real() + (1e6 if is_late else 0.0)
+
+        monkeypatch.setattr("time.monotonic", clock)
+
+    return deadline_after
 
 
 def test_a_cell_is_trained_then_evaluated_and_once(run: Callable[..., Any]) -> None:
@@ -131,7 +145,7 @@ def test_navig_xy_is_evaluated_without_a_memory_first(run: Callable[..., Any]) -
 
 
 def test_commands_run_side_by_side_but_one_at_a_time_writes_to_a_file_of_records(
-    place: Path, run: Callable[..., Any]
+    place: Path, run: Callable[..., Any], deadline_after: Callable[[int], None]
 ) -> None:
     for name in ("rgnn", "rgnn0"):
         folder = place / "out" / "runs" / f"grid-{name}"
@@ -139,40 +153,51 @@ def test_commands_run_side_by_side_but_one_at_a_time_writes_to_a_file_of_records
         (folder / "model.safetensors").write_text(name)
         (folder / "done").touch()
     (place / "slow-evaluate").touch()
-    words = ("--domain", "grid", "--model", "rgnn", "--model", "rgnn0", "--at-once", "4", "--deadline", "3")
-    commands, said = run(*words)
+    words = ("--domain", "grid", "--model", "rgnn", "--model", "rgnn0", "--at-once", "4")
+    limits = ("--deadline", "1000", "--patience", "1e9")
+    deadline_after(1)
+    commands, said = run(*words, *limits)
     assert len(commands) == 1 and "stopped, to be gone on with" in said[0]
     (place / "slow-evaluate").rename(place / "slow-train")
     for name in ("rgnn", "rgnn0"):
         (place / "out" / "runs" / f"grid-{name}" / "done").unlink()
-    commands, _ = run(*words)
+    deadline_after(2)
+    commands, _ = run(*words, *limits)
     assert [line.split()[0] for line in commands] == ["train", "train"]
 
 
-def test_a_deadline_stops_all_and_the_next_call_goes_on(place: Path, run: Callable[..., Any]) -> None:
+def test_a_deadline_stops_all_and_the_next_call_goes_on(
+    place: Path, run: Callable[..., Any], deadline_after: Callable[[int], None]
+) -> None:
     (place / "slow-train").touch()
     words = ("--domain", "grid", "--domain", "rovers", "--model", "rgnn1", "--at-once", "2", "--stage", "train")
-    commands, said = run(*words, "--deadline", "3")
+    deadline_after(2)
+    commands, said = run(*words, "--deadline", "1000", "--patience", "1e9")
     assert len(commands) == 2 and said[-1].startswith("the deadline has come")
     assert said[:2] == [f"train {name}-rgnn1: stopped, to be gone on with" for name in ("grid", "rovers")]
     assert (place / "ended").read_text() == "train\n" * 2
     assert not (place / "out" / "results" / "reasons.jsonl").exists()
     (place / "slow-train").unlink()
     commands, said = run(*words, "--device", "cpu", "--workers", "1")
-    assert commands == [
+    assert sorted(commands) == [
         f"train --resume out/runs/{name}-rgnn1 --workers 1 --device cpu --quiet" for name in ("grid", "rovers")
     ]
     assert [line.rsplit(": ")[1] for line in said] == ["done", "done"]
 
 
-def test_a_signal_stops_all(place: Path, start: Callable[..., Any]) -> None:
+def test_a_signal_stops_all(place: Path, run: Callable[..., Any]) -> None:
     (place / "slow-train").touch()
-    process = start("--domain", "grid", "--model", "rgnn", "--stage", "train")
-    while not (place / "began").exists():
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.05)
-    process.send_signal(signal.SIGTERM)
-    out, errors = process.communicate(timeout=60)
+    command = [sys.executable, str(ROOT / "experiments" / "table.py"), "--suite", "suite", "--out", "out"]
+    words = ("--domain", "grid", "--model", "rgnn", "--stage", "train")
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*command, *words], cwd=place, env=environment, text=True, **pipes) as process:
+        while not (place / "began").exists():
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.05)
+        run(*words, code=1)  # one call at a time trains
+        process.send_signal(signal.SIGTERM)
+        out, errors = process.communicate(timeout=60)
     assert process.returncode == 1 and "stopped" in out and "goes on" in errors
     assert (place / "ended").read_text() == "train\n"
 

@@ -17,7 +17,7 @@ from blank_record import BLANK
 from cells import ARCHITECTURES, CELLS, Reason, outcome_of, read_reasons, refusal
 from coverage_picture import draw
 from published import PUBLISHED
-from results_page import read_results
+from results_page import read_results, results_page
 from table_plan import PAIRS, RELATIVE, START, cost_of, schedule
 from trifold.domains import PAPER
 from trifold.errors import TrifoldError
@@ -127,8 +127,15 @@ def test_the_section_has_the_table_reasons_gaps_and_rows() -> None:
     assert "\n- ET in rovers, ET in vacuum: not trained: ET reads two.\n" in page
     assert "\n| grid | R-GNN\\[0\\] (3 · 3) | R-GNN (6 · 0) | R-GNN₂ (5), 2-GNN (9), ET (14) |\n" in page
     assert "2 can be judged here" in " ".join(page.split()) and "is ahead here, too, in 1 of them" in page
+    assert "Of 77 cells 3 were run on all problems, and 2 have a reason. Training those that were run took 810 " in page
     assert page.endswith("ROWS") and "### What the table says\n\nIt is 17 of 20, 1 of 20 there.\n" in page
     assert "What the table says" not in architectures({}, {}, "ROWS", "")
+
+
+def test_domains_in_which_others_were_run_have_rows_as_well() -> None:
+    page = results_page({"public": {"blocks-s": attempts("ET", 17)}}, {}, "").split("\nIn detail")[1].split("\n## ")[0]
+    assert "| blocks-s | R-GNN | values | not run |" in page and "|  | ET | values | 17 / 17 (100 %) |" in page
+    assert "| miconic " not in page
 
 
 def test_gaps_are_all_that_the_paper_has() -> None:
