@@ -31,9 +31,10 @@ fuzz: .venv/installed
 crash: .venv/installed  # 200 kills at random moments: nothing lost, torn or left behind
 	PYTHONPATH=tests $(BIN)/python -m fuzz.crash --count 200 --seed $(SEED)
 
-results: .venv/installed  # docs/results.md from the records in experiments/
+results: .venv/installed  # docs/results.md and its picture from the records in experiments/
+	$(BIN)/python experiments/coverage_picture.py experiments/results > docs/architectures.svg
 	$(BIN)/python experiments/results_page.py experiments/results experiments/lama --notes experiments/tried.md \
-	  $(addprefix --references ,$(sort $(wildcard experiments/references*.jsonl))) > docs/results.md
+	  --reading experiments/reading.md $(addprefix --references ,$(sort $(wildcard experiments/references*.jsonl))) > docs/results.md
 
 domains: build/labels.json  # docs/domains.md from the suite, which is drawn in a minute and labelled in hours
 	$(BIN)/python experiments/domains_page.py build/suite --labels $< > docs/domains.md

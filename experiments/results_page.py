@@ -1,9 +1,10 @@
 """The page ``docs/results.md``: our records, the paper's rows and LAMA's first plans, side by side. `make results`.
 
-    python experiments/results_page.py RESULTS... [--references FILE] [--notes FILE] > docs/results.md
+    python experiments/results_page.py RESULTS... [--references FILE] [--reading FILE] [--notes FILE] > docs/results.md
 
 RESULTS are folders with records as SET/DOMAIN.jsonl. The sets are ``public``, the public test files; ``suite``, the
-test problems of the suite `paper`; and ``fresh-N``, problems of the suite's sizes from the generator seed N.
+test problems of the suite `paper`; and ``fresh-N``, problems of the suite's sizes from the generator seed N. Beside
+the sets, ``reasons.jsonl`` says why cells of the table of architectures have no number (``table.py``).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from architectures import Reasons, architectures
 from attempts import (
     MAIN,
     PUBLIC_SIZES,
@@ -26,6 +28,7 @@ from attempts import (
     main_set,
     open_box,
 )
+from cells import REASONS, read_reasons
 from evaluated_models import evaluated_models
 from page_tables import LINE_COLUMNS, Line, coverage, grouped_table, make_lines, paper_line
 from published import OWN_FILES, PUBLISHED, Published
@@ -38,9 +41,10 @@ from trifold.files import read_text
 from trifold.outcomes import Outcome
 from two_policies import two_policies
 
-ARCHITECTURES = ("R-GNN", "R-GNN[0]", MAIN)
+COMPARISON = ("R-GNN", "R-GNN[0]", MAIN)
+"""The architectures that have rows wherever some are compared."""
 COMPARED = ("gripper", "grid", "logistics", "rovers", "vacuum", "visitall-xy", "navig-xy")
-"""The domains in which the architectures are compared with each other."""
+"""The domains in which architectures were compared first: they have rows for what was not run there."""
 
 
 @dataclass(frozen=True)
@@ -114,13 +118,6 @@ Seed 8 was never used before: there Grid solves 19 of 20.
 """
 }
 """What is to be known of the fresh problems of a seed."""
-COMPARISON = """\
-## Architectures
-
-Plain R-GNN, R-GNN[0] and R-GNN[1] trained on the same data with the same settings, but for how many steps, seconds and
-seeds is told under [the models](#the-models); on the public files where these are the paper's own, and on the suite
-elsewhere.
-"""
 COMPARISON_OF_ACTIONS = """\
 Rows of the policy `actions` may be of other model files than those of `values`, with other data and settings.
 """
@@ -152,8 +149,19 @@ def read_results(folders: Sequence[Path]) -> Results:
     return results
 
 
-def results_page(results: Results, references: Mapping[str, Reference], notes: str) -> str:
-    """Write the page; `references` are by the SHA-256 of the problem, as `best_of_each` has them."""
+def results_page(
+    results: Results,
+    references: Mapping[str, Reference],
+    notes: str,
+    reasons: Reasons | None = None,
+    reading: str = "",
+) -> str:
+    """Write the page; `references` are by the SHA-256 of the problem, as `best_of_each` has them.
+
+    notes    what was tried
+    reasons  why cells of the table of architectures have no number
+    reading  what that table says, with numbers as ``{DOMAIN MODEL}``
+    """
     records = _all_records(results)
     references = _improve(references, records)
     box = open_box()
@@ -169,7 +177,8 @@ def results_page(results: Results, references: Mapping[str, Reference], notes: s
         parts.append("## Fresh problems\n\nNot run yet: `experiments/paper.sh --fresh-seed N`.\n")
     if include_actions(records):
         parts.append(two_policies(results, references, fresh, box))
-    parts += [COMPARISON, _comparison(results, references), evaluated_models(results, box), NOTES, notes]
+    detailed = _comparison(results, references)
+    parts += [architectures(results, reasons or {}, detailed, reading), evaluated_models(results, box), NOTES, notes]
     return "\n".join(parts)
 
 
@@ -246,10 +255,15 @@ def _section(name: str, results: Results, references: Mapping[str, Reference], b
 def _comparison(results: Results, references: Mapping[str, Reference]) -> str:
     """All architectures in the domains where they are compared; those beyond the three are shown if they were run."""
     lines: list[Line] = []
-    shown = {domain: results.get(main_set(domain), {}).get(domain, []) for domain in COMPARED}
+    records_of = {domain: results.get(main_set(domain), {}).get(domain, []) for domain in PAPER}
+    others_of = {
+        domain: {record["model"] for record in records if record["policy"] != "actions"} - {MAIN, PLANNER}
+        for domain, records in records_of.items()
+    }
+    shown = {domain: records_of[domain] for domain in PAPER if domain in COMPARED or others_of[domain]}
     for domain, records in shown.items():
-        others = {record["model"] for record in records} - {*ARCHITECTURES, PLANNER}
-        for model in (*ARCHITECTURES, *sorted(others)):
+        others = {record["model"] for record in records} - {*COMPARISON, PLANNER}
+        for model in (*COMPARISON, *sorted(others)):
             published = PUBLISHED.get((domain, model))
             has_actions = any(include_actions(records, model) for records in shown.values())
             for line in _ours(model, domain, records, references, SIZES[domain], has_actions):
@@ -289,12 +303,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="+", type=Path, help="folders of SET/DOMAIN.jsonl")
     parser.add_argument("--references", type=Path, action="append", default=[], help="what `trifold reference` wrote")
+    parser.add_argument("--reading", type=Path, help="what the table of architectures says, in Markdown")
     parser.add_argument("--notes", type=Path, help="what was tried, in Markdown")
     arguments = parser.parse_args()
     try:
         best = best_of_each(one for file in arguments.references for one in read_references(file))
-        notes = read_text(arguments.notes) if arguments.notes else ""
-        sys.stdout.write(results_page(read_results(arguments.results), best, notes))
+        notes, reading = (read_text(file) if file else "" for file in (arguments.notes, arguments.reading))
+        reasons = {key: told for folder in arguments.results for key, told in read_reasons(folder / REASONS).items()}
+        sys.stdout.write(results_page(read_results(arguments.results), best, notes, reasons, reading))
     except TrifoldError as error:
         raise SystemExit(str(error)) from None
 

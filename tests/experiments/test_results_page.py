@@ -32,6 +32,7 @@ def run(*words: object) -> subprocess.CompletedProcess[str]:
 def test_the_page_in_the_repository_is_what_its_records_make() -> None:
     """To renew it: make results."""
     words: list[object] = ["experiments/results", "experiments/lama", "--notes", "experiments/tried.md"]
+    words += ["--reading", "experiments/reading.md"]
     for file in sorted((ROOT / "experiments").glob("references*.jsonl")):
         words += ["--references", file]
     done = run(*words)
