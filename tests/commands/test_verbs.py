@@ -15,8 +15,8 @@ from trifold.commands import app
 
 SOURCE = Path(__file__).parents[2] / "src"
 GROUP: Any = cast(Any, typer.main.get_command(app))
-ORDER = ["domains", "generate", "label", "train", "select", "solve", "evaluate", "table"]
-SHOW_NO_PROGRESS = {"models", "domains", "table"}
+ORDER = ["domains", "generate", "label", "train", "select", "solve", "evaluate", "table", "report"]
+SHOW_NO_PROGRESS = {"models", "domains", "table", "report"}
 
 
 def commands() -> dict[str, Any]:
