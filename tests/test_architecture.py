@@ -61,8 +61,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Of pddl: the states of a way are those of its actions, replayed.
     "pages": {"errors", "explanation", "expressions", "pddl"},
     # Joins those who own the facts with the page, which knows nothing of them.
-    "reports": {"data", "errors", "evaluation", "limits", "model", "outcomes", "pages"}
-    | {"sealed", "training", "words"},
+    "reports": {"data", "errors", "evaluation", "explanation", "limits", "model", "outcomes", "pages", "processes"}
+    | {"sealed", "shipped", "training", "words"},
     "bench": {"data", "domains", "encoders", "errors", "evaluation", "files", "model", "nn", "outcomes"}
     | {"pddl", "processes", "provenance", "structures", "training"},
     "up": {"errors", "limits", "memory", "model", "outcomes", "pddl", "planning", "shipped"},

@@ -5,7 +5,7 @@ from trifold.evaluation.evaluate import evaluate, threads_each
 from trifold.evaluation.first_plan import FIRST_PLAN, find_first_plans, first_plan_job
 from trifold.evaluation.job import SolveJob
 from trifold.evaluation.planner import PlannerJob, find_planner, planner_version
-from trifold.evaluation.records import Record, append_record, file_sha256, read_records
+from trifold.evaluation.records import Record, append_record, attempt_key, file_sha256, last_of_each, read_records
 from trifold.evaluation.references import Reference, best_of_each, find_references, read_references
 from trifold.evaluation.selection import Score, best_of, score_each
 from trifold.evaluation.tables import NAME_COLUMNS, RENDERERS, Row, aligned_text, rows_apart, summarise, table_cells
@@ -24,6 +24,7 @@ __all__ = [
     "aligned_text",
     "append_record",
     "attempt_each",
+    "attempt_key",
     "best_of",
     "best_of_each",
     "evaluate",
@@ -32,6 +33,7 @@ __all__ = [
     "find_planner",
     "find_references",
     "first_plan_job",
+    "last_of_each",
     "planner_version",
     "read_records",
     "read_references",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trifold.errors import TrifoldError
 from trifold.explanation import Explanation
-from trifold.pages.skeleton import Kind, fill
+from trifold.pages.skeleton import Kind, embedded, fill
 from trifold.pages.trace import trace_data
 from trifold.pddl import Executor, Problem
 
@@ -51,3 +51,8 @@ def trace_page(problem: Problem | Executor, *explanations: Explanation) -> str:
     executor = problem if isinstance(problem, Executor) else problem.executor
     title = f"{explanations[0].problem}: a trace"
     return fill(TRACE, title, trace_data(executor, explanations))
+
+
+def trace_text(executor: Executor, explanation: Explanation) -> str:
+    """The data of the page of one explanation, as the page has it."""
+    return embedded(trace_data(executor, [explanation]))

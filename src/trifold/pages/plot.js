@@ -67,8 +67,8 @@ class Plot {
     const columns = ticks(xs[0], xs[1], Math.max(2, Math.min(10, width / 75)));
     const parts = [...across(rows, y, { left, right }, spelt), ...below(columns, x, low + 16, spelt),
       draw("path", { class: "axis", d: `M${left} ${top - 6}V${low}H${right}` }),
-      draw("text", { class: "tick", x: (left + right) / 2, y: height - 8, "text-anchor": "middle", "font-size": 12 }, this.x),
-      draw("text", { class: "tick", x: 4, y: 12, "font-size": 12 }, this.y)];
+      draw("text", { class: "tick axis-name", x: (left + right) / 2, y: height - 8, "text-anchor": "middle", "font-size": 12 }, this.x),
+      draw("text", { class: "tick axis-name", x: 4, y: 12, "font-size": 12 }, this.y)];
     const beside = shownOnes.filter((one) => one.look !== BEST), gap = this.apart ? Math.min(5, 24 / beside.length) : 0;
     for (const one of shownOnes) {
       const aside = one.look === BEST ? 0 : gap * (beside.indexOf(one) - (beside.length - 1) / 2);

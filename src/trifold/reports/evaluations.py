@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 
-from trifold.evaluation import FIRST_PLAN, Record, Reference, Row, rows_apart, table_cells
+from trifold.evaluation import FIRST_PLAN, Record, Reference, Row, attempt_key, rows_apart, table_cells
 from trifold.limits import MAX_STEPS
 from trifold.outcomes import Outcome
 from trifold.pages import Attempt, Contender, Evaluated, Tried
 from trifold.reports.places import Places
+from trifold.reports.traces import Traces
 
 
 def tell_evaluations(
-    records: Sequence[Record], references: Mapping[str, Reference] | None, places: Places
+    records: Sequence[Record], references: Mapping[str, Reference] | None, places: Places, traces: Traces
 ) -> tuple[tuple[str, ...], tuple[Evaluated, ...]]:
     """The heads of the table, and what was tried of each domain."""
     found = rows_apart(records, references)
@@ -22,7 +23,9 @@ def tell_evaluations(
     domains: dict[str, list[tuple[Row, list[str], list[Record]]]] = {}
     for (row, attempts), line in zip(found, cells, strict=True):
         domains.setdefault(row.domain, []).append((row, line, attempts))
-    return tuple(heads), tuple(_tell(domain, rows, references or {}, places) for domain, rows in domains.items())
+    return tuple(heads), tuple(
+        _tell(domain, rows, references or {}, places, traces) for domain, rows in domains.items()
+    )
 
 
 def _tell(
@@ -30,6 +33,7 @@ def _tell(
     rows: Sequence[tuple[Row, list[str], list[Record]]],
     references: Mapping[str, Reference],
     places: Places,
+    traces: Traces,
 ) -> Evaluated:
     tried: dict[str, Tried] = {}
     for record in (record for _, _, attempts in rows for record in attempts):
@@ -45,7 +49,7 @@ def _tell(
             row.model,
             row.acts,
             tuple(line),
-            tuple(sorted((_attempt(one, index, places) for one in attempts), key=lambda one: one.problem)),
+            tuple(sorted((_attempt(one, index, places, traces) for one in attempts), key=lambda one: one.problem)),
         )
         for row, line, attempts in rows
     )
@@ -56,7 +60,8 @@ def _is_optimal(reference: Reference) -> bool:
     return reference["kind"] == Outcome.OPTIMAL
 
 
-def _attempt(record: Record, index: Mapping[str, int], places: Places) -> Attempt:
+def _attempt(record: Record, index: Mapping[str, int], places: Places, traces: Traces) -> Attempt:
+    key = attempt_key(record)
     solved = record["outcome"] == Outcome.SOLVED
     return Attempt(
         index[record["problem_sha256"]],
@@ -66,6 +71,8 @@ def _attempt(record: Record, index: Mapping[str, int], places: Places) -> Attemp
         record["message"],
         record["steps"],
         None if solved else explain_command(record, places.find(record)),
+        traces.numbers.get(key),
+        traces.notes.get(key),
     )
 
 

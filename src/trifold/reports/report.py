@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from trifold.errors import TrifoldError
@@ -10,17 +10,26 @@ from trifold.evaluation import NAME_COLUMNS, best_of_each, read_records, read_re
 from trifold.pages import Report, Training, render_report
 from trifold.reports.evaluations import tell_evaluations
 from trifold.reports.places import Places
+from trifold.reports.traces import trace_failures
 from trifold.words import counted
 
 
 def report_page(
-    *sources: Path | str, references: Sequence[Path | str] = (), problems: Sequence[Path | str] = ()
+    *sources: Path | str,
+    references: Sequence[Path | str] = (),
+    problems: Sequence[Path | str] = (),
+    traces: int = 0,
+    timeout: float | None = None,
+    on_trace: Callable[[], None] | None = None,
 ) -> str:
     """The page of run folders, which say what was trained on and how, and of records, which say what policies did.
 
     sources     folders that `trifold train` made, and files that `trifold evaluate` wrote
     references  files that `trifold reference` wrote: plans are set against the best known
     problems    folders in which to look for the problems of failures
+    traces      how many failures to follow again and to show step by step within the page, the smallest problems first
+    timeout     seconds for each of these
+    on_trace    called after each
 
     >>> from trifold import evaluate
     >>> done = evaluate("model.safetensors", "problem.pddl", records="records.jsonl")
@@ -36,9 +45,11 @@ def report_page(
         raise TrifoldError("there are no records", place=", ".join(map(str, files)))
     best = best_of_each(one for file in references for one in read_references(Path(file)))
     trainings = _read_trainings([path for path in paths if path.is_dir()])
-    heads, evaluated = tell_evaluations(records, best if references else None, Places(map(Path, problems)))
+    places = Places(map(Path, problems))
+    shown = trace_failures(records, traces, places, timeout, on_trace)
+    heads, evaluated = tell_evaluations(records, best if references else None, places, shown)
     title = _title([one.name for one in trainings], [one.domain for one in evaluated])
-    return render_report(Report(title, trainings, evaluated, heads, NAME_COLUMNS))
+    return render_report(Report(title, trainings, evaluated, heads, NAME_COLUMNS, tuple(shown.texts)))
 
 
 def _read_trainings(folders: Sequence[Path]) -> tuple[Training, ...]:
