@@ -170,6 +170,10 @@ def test_the_problem_of_a_failure_is_found_by_its_hash(tmp_path: Path) -> None:
     problem.write_text("(define)")
     other.write_text("(another)")
     lost = record(outcome="stuck", problem_sha256=file_sha256(problem), max_steps=7)
+    for facts in ({}, {"command": "trifold 'evaluate"}, {"command": f"trifold evaluate m /{'x' * 5000} \0 {tmp_path}"}):
+        file = written(tmp_path / "records.jsonl", lost | facts)
+        attempt = data_of(report_page(file))["evaluated"][0]["contenders"][0]["attempts"][0]
+        assert attempt["command"].startswith("trifold explain gripper p.pddl ")
     for facts, problems in ({"command": f"trifold evaluate m {tmp_path / 'there'}"}, []), ({}, [tmp_path]):
         file = written(tmp_path / "records.jsonl", lost | facts)
         attempt = data_of(report_page(file, problems=problems))["evaluated"][0]["contenders"][0]["attempts"][0]
@@ -195,6 +199,8 @@ def test_what_is_no_source_of_a_report_is_refused(tmp_path: Path, run: Path) -> 
         report_page()
     with pytest.raises(TrifoldError, match="no records"):
         report_page(written(tmp_path / "empty.jsonl"))
+    with pytest.raises(TrifoldError, match="no such folder of problems"):
+        report_page(run, problems=[tmp_path / "nowhere"])
     with pytest.raises(TrifoldError, match="not the folder of a training run"):
         report_page(tmp_path)
     (run / "config.json").write_text(json.dumps(CONFIG | {"rungs": []}))

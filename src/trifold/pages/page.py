@@ -4,29 +4,10 @@ from __future__ import annotations
 
 from trifold.errors import TrifoldError
 from trifold.explanation import Explanation
-from trifold.pages.skeleton import Kind, embedded, fill
+from trifold.pages.kinds import TRACE
+from trifold.pages.skeleton import embedded, fill
 from trifold.pages.trace import trace_data
 from trifold.pddl import Executor, Problem
-
-TRACE = Kind(
-    body="trace.html",
-    styles=("page.css", "trace.css"),
-    scripts=(
-        "given.js",
-        "svg.js",
-        "axes.js",
-        "theme.js",
-        "data.js",
-        "draw-board.js",
-        "draw-boxes.js",
-        "draw-graph.js",
-        "draw-towers.js",
-        "chart.js",
-        "around.js",
-        "panels.js",
-        "main.js",
-    ),
-)
 
 MOST_BESIDE = 2
 """Traces on a page: more would be too narrow to read."""

@@ -9,14 +9,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from trifold.pages.page import TRACE
-from trifold.pages.skeleton import Kind, fill
-
-REPORT = Kind(
-    body="report.html",
-    styles=("page.css", "report.css"),
-    scripts=("given.js", "svg.js", "axes.js", "theme.js", "plot.js", "training.js", "evaluated.js", "report.js"),
-)
+from trifold.pages.kinds import REPORT, TRACE
+from trifold.pages.skeleton import fill
 
 Facts = tuple[tuple[str, str], ...]
 """Names, each with what is said of it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
 
@@ -11,7 +12,20 @@ from trifold.limits import MAX_STEPS
 from trifold.outcomes import Outcome
 from trifold.pages import Attempt, Contender, Evaluated, Tried
 from trifold.reports.places import Places
-from trifold.reports.traces import Traces
+
+
+@dataclass
+class Traces:
+    """Traces of failures, and why some have none.
+
+    texts    the data of trace pages
+    numbers  attempt → the index of its trace
+    notes    attempt → why it has none, though one was asked for
+    """
+
+    texts: list[str] = field(default_factory=list)
+    numbers: dict[tuple[object, ...], int] = field(default_factory=dict)
+    notes: dict[tuple[object, ...], str] = field(default_factory=dict)
 
 
 def tell_evaluations(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
+from os.path import isdir, isfile
 from pathlib import Path
 
+from trifold.errors import TrifoldError
 from trifold.evaluation import Record, file_sha256
 
 
@@ -14,6 +16,8 @@ class Places:
 
     def __init__(self, folders: Iterable[Path] = ()) -> None:
         self.folders = list(folders)
+        if missing := [folder for folder in self.folders if not folder.exists()]:
+            raise TrifoldError("there is no such folder of problems", place=str(missing[0]), remedy="check the path")
         self.files: dict[Path, dict[str, list[Path]]] = {}
         self.found: dict[str, Path | None] = {}
 
@@ -22,7 +26,7 @@ class Places:
         digest = record["problem_sha256"]
         if digest not in self.found:
             files = (file for place in self._places(record) for file in self._files_of(place, record["problem"]))
-            self.found[digest] = next((file for file in files if file_sha256(file) == digest), None)
+            self.found[digest] = next((file for file in files if _is(file, digest)), None)
         return self.found[digest]
 
     def _places(self, record: Record) -> Iterator[Path]:
@@ -32,17 +36,21 @@ class Places:
         except ValueError:
             return
         for word in words:
-            if not word.startswith("-") and "\0" not in word and len(word) < 4096:
+            if not word.startswith("-"):
                 yield Path(word)
 
     def _files_of(self, place: Path, name: str) -> list[Path]:
-        """The files of a name in a folder, or that file itself."""
+        """The files of a name in a folder, or that file itself; none of what is not there or cannot be looked into."""
         if place not in self.files:
             self.files[place] = {}
-            if place.is_file():
-                self.files[place][place.name] = [place]
-            elif place.is_dir():
-                for file in sorted(place.rglob("*.pddl")) if place in self.folders else sorted(place.glob("*.pddl")):
-                    if file.is_file():
-                        self.files[place].setdefault(file.name, []).append(file)
+            below = "**/*.pddl" if place in self.folders else "*.pddl"  # a command may name the folder of everything
+            for file in [place] if isfile(place) else sorted(place.glob(below)) if isdir(place) else []:
+                self.files[place].setdefault(file.name, []).append(file)
         return self.files[place].get(name, [])
+
+
+def _is(file: Path, digest: str) -> bool:
+    try:
+        return file_sha256(file) == digest
+    except TrifoldError:  # it cannot be read, or is far too large for a problem
+        return False

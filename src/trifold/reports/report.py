@@ -8,9 +8,8 @@ from pathlib import Path
 from trifold.errors import TrifoldError
 from trifold.evaluation import NAME_COLUMNS, best_of_each, read_records, read_references
 from trifold.pages import Report, Training, render_report
-from trifold.reports.evaluations import tell_evaluations
+from trifold.reports.evaluations import Traces, tell_evaluations
 from trifold.reports.places import Places
-from trifold.reports.traces import trace_failures
 from trifold.words import counted
 
 
@@ -46,7 +45,11 @@ def report_page(
     best = best_of_each(one for file in references for one in read_references(Path(file)))
     trainings = _read_trainings([path for path in paths if path.is_dir()])
     places = Places(map(Path, problems))
-    shown = trace_failures(records, traces, places, timeout, on_trace)
+    shown = Traces()
+    if traces:
+        from trifold.reports.traces import trace_failures  # which loads torch, and so do run folders: records need none
+
+        shown = trace_failures(records, traces, places, timeout, on_trace)
     heads, evaluated = tell_evaluations(records, best if references else None, places, shown)
     title = _title([one.name for one in trainings], [one.domain for one in evaluated])
     return render_report(Report(title, trainings, evaluated, heads, NAME_COLUMNS, tuple(shown.texts)))
@@ -55,7 +58,7 @@ def report_page(
 def _read_trainings(folders: Sequence[Path]) -> tuple[Training, ...]:
     if not folders:
         return ()
-    from trifold.reports.trainings import read_training  # which loads torch: records need none
+    from trifold.reports.trainings import read_training
 
     return tuple(map(read_training, folders))
 

@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from trifold.errors import TrifoldError
 from trifold.evaluation import FIRST_PLAN, Record, attempt_key, file_sha256, last_of_each
 from trifold.explanation import ExplainJob, Explanation
+from trifold.files import MOST_DATA_BYTES
 from trifold.limits import LABEL_SECONDS, LABEL_STATES
 from trifold.model import open_checkpoint
 from trifold.outcomes import Outcome
 from trifold.pages import PageJob
 from trifold.processes import Limits, run_isolated
+from trifold.reports.evaluations import Traces
 from trifold.reports.places import Places
 from trifold.shipped import find_model, formerly, shipped_models
-
-
-@dataclass
-class Traces:
-    """Traces of failures, and why some have none.
-
-    texts    the data of trace pages
-    numbers  attempt → the index of its trace
-    notes    attempt → why it has none, though one was asked for
-    """
-
-    texts: list[str] = field(default_factory=list)
-    numbers: dict[tuple[object, ...], int] = field(default_factory=dict)
-    notes: dict[tuple[object, ...], str] = field(default_factory=dict)
 
 
 def trace_failures(
@@ -83,7 +71,7 @@ def _find_model(record: Record) -> Path:
     if not file.exists():
         raise TrifoldError(f"its model {file} is not there any more")
     before = formerly(file) if file in shipped_models().values() else None
-    if record["model_sha256"] not in (file_sha256(file), before):
+    if record["model_sha256"] not in (file_sha256(file, MOST_DATA_BYTES), before):
         raise TrifoldError(f"the model {file} is another one now")
     return file
 
