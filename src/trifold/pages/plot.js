@@ -54,13 +54,21 @@ class Plot {
     const room = high > low ? (high - low) * 0.06 : Math.max(1, Math.abs(high) * 0.1);
     return [low >= 0 && low - room < 0 ? 0 : low - room, high + room];
   }
+  // How far series stand from each other at a number of x: as far as its neighbours leave room.
+  gap(values, scale, count) {
+    const sorted = [...new Set(values)].sort((a, b) => a - b);
+    const room = Math.min(80, ...sorted.slice(1).map((value, i) => (value - sorted[i]) * scale));
+    return Math.max(2.5, Math.min(10, (0.7 * room) / Math.max(1, count)));
+  }
   paint() {
     const width = Math.max(200, this.svg.clientWidth || this.element.clientWidth - 28), height = 250, left = 54, right = width - 12, top = 22, low = height - 44;
     const shownOnes = this.series.filter((one) => !this.hidden.has(one));
     const points = shownOnes.flatMap((one) => one.points).filter((point) => !this.log || point[1] > 0);
     const [xs, ys] = [this.limits([...points.map((point) => point[0]), ...(this.from === undefined ? [] : [this.from])], false), this.within ?? this.limits(points.map((point) => point[1]), this.log)];
     const scale = this.log ? Math.log10 : (value) => value;
-    const x = (value) => left + (right - left) * (value - xs[0]) / (xs[1] - xs[0] || 1);
+    const beside = shownOnes.filter((one) => one.look !== BEST), gap = this.apart ? this.gap(points.map((point) => point[0]), (right - left) / (xs[1] - xs[0] || 1), beside.length) : 0;
+    const aside = (gap * Math.max(0, beside.length - 1)) / 2;
+    const x = (value) => left + aside + (right - left - 2 * aside) * (value - xs[0]) / (xs[1] - xs[0] || 1);
     const y = (value) => low - (low - top) * (scale(value) - scale(ys[0])) / (scale(ys[1]) - scale(ys[0]) || 1);
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const rows = this.log ? decades(ys[0], ys[1]) : ticks(ys[0], ys[1], 5, this.least ?? 1);
@@ -69,12 +77,12 @@ class Plot {
       draw("path", { class: "axis", d: `M${left} ${top - 6}V${low}H${right}` }),
       draw("text", { class: "tick axis-name", x: (left + right) / 2, y: height - 8, "text-anchor": "middle", "font-size": 12 }, this.x),
       draw("text", { class: "tick axis-name", x: 4, y: 12, "font-size": 12 }, this.y)];
-    const beside = shownOnes.filter((one) => one.look !== BEST), gap = this.apart ? Math.min(5, 24 / beside.length) : 0;
     for (const one of shownOnes) {
-      const aside = one.look === BEST ? 0 : gap * (beside.indexOf(one) - (beside.length - 1) / 2);
+      const shift = one.look === BEST ? 0 : gap * beside.indexOf(one) - aside;
+      const shape = one.look === BEST ? `M${-aside - 9}-0.9h${2 * aside + 18}v1.8h${-2 * aside - 18}z` : looked(one.look).shape;
       const own = one.points.filter((point) => !this.log || point[1] > 0);
       if (one.line) parts.push(draw("path", { class: `${looked(one.look).class} curve ${one.line}`, d: own.map(([a, b], i) => `${i ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("") }));
-      if (one.dots || own.length === 1) for (const [a, b, tip] of own) parts.push(draw("path", { class: `${looked(one.look).class} spot ${one.line ?? ""}`, d: looked(one.look).shape, transform: `translate(${(x(a) + aside).toFixed(1)} ${y(b).toFixed(1)})` }, draw("title", {}, tip)));
+      if (one.dots || own.length === 1) for (const [a, b, tip] of own) parts.push(draw("path", { class: `${looked(one.look).class} spot ${one.line ?? ""}`, d: shape, transform: `translate(${(x(a) + shift).toFixed(1)} ${y(b).toFixed(1)})` }, draw("title", {}, tip)));
     }
     this.svg.replaceChildren(...parts);
   }
