@@ -20,7 +20,7 @@ test: lint types  # and which share of the lines ran in the tests' own processes
 	@awk 'END { print $$4 " % of " $$2 " lines of src ran; build/coverage.txt names the others" }' build/coverage.txt
 
 browser: .venv/installed  # the pages in Chromium, which must be installed: apt-get install chromium chromium-driver
-	$(BIN)/python -m pytest -q -rs tests/pages/test_browser.py
+	$(BIN)/python -m pytest -q -rs tests/pages/test_browser.py tests/pages/test_report_browser.py
 
 MINUTES ?= 10
 SEED ?= 0

@@ -34,7 +34,7 @@ from page_tables import LINE_COLUMNS, Line, coverage, grouped_table, make_lines,
 from published import OWN_FILES, PUBLISHED, Published
 from trifold.domains import PAPER
 from trifold.errors import TrifoldError
-from trifold.evaluation.first_plan import PLANNER, POLICY
+from trifold.evaluation.first_plan import FIRST_PLAN, PLANNER
 from trifold.evaluation.records import Record, read_records
 from trifold.evaluation.references import Reference, best_of_each, read_references
 from trifold.files import read_text
@@ -248,7 +248,7 @@ def _section(name: str, results: Results, references: Mapping[str, Reference], b
             attempts = choose_attempts(records, "actions", choose_model(results, domain, "actions", box), box)
             lines += make_lines(domain, attempts, references, sizes[domain]) or [Line(domain, MAIN, "actions")]
         lines.append(paper_line(PUBLISHED[domain, MAIN], is_own, best))
-        lines += make_lines(domain, planner, references, sizes[domain]) or [Line(domain, PLANNER, POLICY)]
+        lines += make_lines(domain, planner, references, sizes[domain]) or [Line(domain, PLANNER, FIRST_PLAN)]
     return grouped_table(lines, LINE_COLUMNS, names=3)
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from trifold.pddl import load_domain as load_domain
     from trifold.pddl import load_problem as load_problem
     from trifold.planning import solve as solve
+    from trifold.reports import report_page as report_page
     from trifold.selection import select as select
     from trifold.shipped import pretrained as pretrained
     from trifold.structures import Signature as Signature
@@ -73,6 +74,7 @@ __all__ = [
     "load_problem",
     "pretrained",
     "read_recipe",
+    "report_page",
     "resume",
     "resume_climb",
     "select",

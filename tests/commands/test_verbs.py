@@ -15,7 +15,7 @@ from trifold.commands import app
 
 SOURCE = Path(__file__).parents[2] / "src"
 GROUP: Any = cast(Any, typer.main.get_command(app))
-ORDER = ["domains", "generate", "label", "train", "select", "solve", "evaluate", "table"]
+ORDER = ["domains", "generate", "label", "train", "select", "solve", "evaluate", "table", "report"]
 SHOW_NO_PROGRESS = {"models", "domains", "table"}
 
 

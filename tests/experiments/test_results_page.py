@@ -15,7 +15,7 @@ import pytest
 from blank_record import BLANK
 from results_page import read_results, results_page
 from trifold.errors import TrifoldError
-from trifold.evaluation.first_plan import PLANNER, POLICY
+from trifold.evaluation.first_plan import FIRST_PLAN, PLANNER
 from trifold.evaluation.records import SCHEMA
 from trifold.evaluation.references import Reference, best_of_each, read_references
 from trifold.shipped import formerly, shipped_models
@@ -98,7 +98,7 @@ def cells(page: str, section: str) -> list[list[str]]:
 
 def test_ours_the_papers_and_lamas_stand_side_by_side() -> None:
     records = [record(f"p{i}", 40 if i else None) for i in range(17)]
-    records += [record(f"p{i}", 100, PLANNER, POLICY) for i in range(17)]
+    records += [record(f"p{i}", 100, PLANNER, FIRST_PLAN) for i in range(17)]
     best = best_of_each(reference(f"p{i}", 32) for i in range(17))
     page = results_page({"public": {"blocks-s": records}}, best, "Nothing.\n")
     rows = [row for row in cells(page, "The public test files") if row[0] == "blocks-s"]
@@ -147,7 +147,7 @@ def test_in_short_a_domain_has_the_test_set_that_counts_and_fresh_problems() -> 
 
 
 def test_a_shorter_plan_is_the_better_reference() -> None:
-    records = [record("p", 50), record("p", 40, PLANNER, POLICY), record("q", 9)]
+    records = [record("p", 50), record("p", 40, PLANNER, FIRST_PLAN), record("q", 9)]
     best = best_of_each([reference("p", 44, "best known")])
     page = results_page({"suite": {"grid": records}}, best, "")
     ours, _, lama = [row for row in cells(page, "The test problems of the suite") if row[0] == "grid"]

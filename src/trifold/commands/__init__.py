@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 VERBS = {
     **{name: name for name in ("models", "domains", "generate", "label", "expressivity", "train", "select")},
-    **{name: name for name in ("solve", "explain", "evaluate", "reference", "table")},
+    **{name: name for name in ("solve", "explain", "evaluate", "reference", "table", "report")},
     **dict.fromkeys(("learn", "plan"), "learning_track"),
     "bench": "bench",
 }

@@ -19,7 +19,7 @@ from trifold.outcomes import Outcome
 from trifold.planning import judge
 from trifold.provenance import processor_name
 
-PLANNER, POLICY = "LAMA", "first plan"
+PLANNER, FIRST_PLAN = "LAMA", "first plan"
 
 
 def find_first_plans(
@@ -48,7 +48,7 @@ def find_first_plans(
         "model_sha256": file_sha256(driver),
         "domain": _domain_name(Path(domain)),
         "domain_sha256": file_sha256(Path(domain)),
-        "policy": POLICY,
+        "policy": FIRST_PLAN,
         "max_steps": 0,
         "timeout": timeout,
         "memory_gib": memory_gib,

@@ -80,6 +80,13 @@ def summarise(records: Iterable[Record], references: Mapping[str, Reference] | N
     name of the model says in what they differ. `references` are by the SHA-256 of the problem, as `best_of_each` has
     them.
     """
+    return [row for row, _ in rows_apart(records, references)]
+
+
+def rows_apart(
+    records: Iterable[Record], references: Mapping[str, Reference] | None = None
+) -> list[tuple[Row, list[Record]]]:
+    """The rows of `summarise`, each with the records that it sums up."""
     runs: dict[tuple[str, str, str, str, float], dict[tuple[object, ...], list[Record]]] = defaultdict(dict)
     for record in last_of_each(records):
         seconds = record.get("improve")
@@ -88,7 +95,7 @@ def summarise(records: Iterable[Record], references: Mapping[str, Reference] | N
         settings = tuple(record.get(field) for field in SETTING_FIELDS)
         runs[name].setdefault(settings, []).append(record)
     return [
-        _row((domain, model + difference, policy), attempts, references)
+        (_row((domain, model + difference, policy), attempts, references), attempts)
         for (domain, model, policy, *_), group in sorted(runs.items())
         for difference, attempts in zip(_differences(list(group)), group.values(), strict=True)
     ]

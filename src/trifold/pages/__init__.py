@@ -1,6 +1,41 @@
-"""Pages: self-contained HTML that opens with a double click, made from explanations."""
+"""Pages: self-contained HTML that opens with a double click, made from explanations and reports.
 
-from trifold.pages.job import PageJob
-from trifold.pages.page import trace_page
+They are imported when they are first asked for: explanations load torch, and reports of records need none.
+"""
 
-__all__ = ["PageJob", "trace_page"]
+from typing import TYPE_CHECKING
+
+from trifold.lazy import lazily
+
+if TYPE_CHECKING:
+    from trifold.pages.job import PageJob
+    from trifold.pages.page import trace_page
+    from trifold.pages.report import (
+        Attempt,
+        Contender,
+        Evaluated,
+        Facts,
+        Labelled,
+        Report,
+        Seed,
+        Training,
+        Tried,
+        render_report,
+    )
+
+__getattr__ = lazily(__name__)
+
+__all__ = [
+    "Attempt",
+    "Contender",
+    "Evaluated",
+    "Facts",
+    "Labelled",
+    "PageJob",
+    "Report",
+    "Seed",
+    "Training",
+    "Tried",
+    "render_report",
+    "trace_page",
+]

@@ -42,9 +42,7 @@ class Chart {
     const x = (number) => left + (width - left - right) * (limits.end ? number / limits.end : 0);
     const y = (value) => low - (low - top) * (value - limits.low) / (limits.high - limits.low || 1);
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    const parts = [];
-    for (const tick of ticks(limits.low, limits.high, 4)) parts.push(draw("path", { class: "grid", d: `M${left} ${y(tick)}H${width - right}` }), label(String(tick), 30, { x: left - 6, y: y(tick), anchor: "end", size: 11.5, kind: "tick" }));
-    for (const tick of ticks(0, limits.end, Math.max(2, Math.min(10, width / 70)))) parts.push(label(String(tick), 40, { x: x(tick), y: low + 15, size: 11.5, kind: "tick" }));
+    const parts = [...across(ticks(limits.low, limits.high, 4), y, { left, right: width - right }), ...below(ticks(0, limits.end, Math.max(2, Math.min(10, width / 70))), x, low + 15)];
     if (this.largest !== undefined) parts.push(draw("path", { class: "line-largest", d: `M${left} ${y(this.largest)}H${width - right}` }));
     const dead = trace.steps.findIndex((step) => step.distance === "inf");
     if (dead >= 0) parts.push(draw("rect", { class: "mark-dead", x: x(Math.max(0, dead - 0.5)), y: top, width: Math.max(2, x(trace.end) - x(Math.max(0, dead - 0.5))), height: low - top }));
@@ -77,15 +75,6 @@ class Chart {
       if (finite(value)) place(this.dots[i], this.x(number), this.y(value));
     });
   }
-}
-
-// Round numbers between two others, about as many as asked for.
-function ticks(low, high, count) {
-  const raw = Math.max(1e-9, (high - low) / count), power = 10 ** Math.floor(Math.log10(raw));
-  const step = Math.max(1, [1, 2, 5, 10].find((own) => own * power >= raw) * power);
-  const found = [];
-  for (let value = Math.ceil(low / step) * step; value <= high + 1e-9; value += step) found.push(value);
-  return found;
 }
 
 // One scale for all traces, so that they can be compared.

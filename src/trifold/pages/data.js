@@ -1,6 +1,5 @@
-// What the page was given, and states that are made of it by their differences.
+// The problem of the traces, and states that are made of it by their differences.
 
-const data = JSON.parse(document.getElementById("data").textContent);
 const objects = data.objects.map(([name, types], number) => ({ name, types, number }));
 const numberOf = new Map(objects.map((object) => [object.name, object.number]));
 const atoms = data.atoms.map(([predicate, ...numbers], id) => {
@@ -61,14 +60,4 @@ class Trace {
     const chosen = this.chosen(number);
     return chosen ? data.actions[chosen[0]] : null;
   }
-}
-
-const finite = (number) => typeof number === "number";
-const shown = (number, digits) => number === null ? "–" : number === "inf" ? "∞" : number === "-inf" ? "−∞" : number.toFixed(digits).replace("-", "−");
-const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
-
-// Put a value to the others of its key.
-function group(map, key, value) {
-  if (!map.has(key)) map.set(key, []);
-  map.get(key).push(value);
 }

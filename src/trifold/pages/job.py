@@ -9,7 +9,7 @@ from typing import Any
 
 from trifold.explanation import Explanation
 from trifold.expressions import Source
-from trifold.pages.page import trace_page
+from trifold.pages.page import trace_page, trace_text
 from trifold.pddl import Executor
 
 
@@ -32,3 +32,11 @@ def page_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> d
     asked = PageJob(**job)
     executor = Executor.load(Source(*asked.domain), Path(asked.problem))
     return {"page": trace_page(executor, *map(Explanation.from_json, asked.explanations))}
+
+
+def trace_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """The data of the page of its one explanation, for a page that has many traces."""
+    asked = PageJob(**job)
+    executor = Executor.load(Source(*asked.domain), Path(asked.problem))
+    (explanation,) = map(Explanation.from_json, asked.explanations)
+    return {"trace": trace_text(executor, explanation)}

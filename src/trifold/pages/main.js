@@ -138,10 +138,6 @@ function start() {
       keys[event.key]();
     } else if (event.key === "Escape" && selected !== null) choose(null);
   });
-  $("theme").addEventListener("click", () => {
-    const dark = getComputedStyle(document.documentElement).getPropertyValue("--is-dark").trim() === "1";
-    document.documentElement.dataset.theme = dark ? "light" : "dark";
-  });
   go(0);
 }
 

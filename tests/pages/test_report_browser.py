@@ -1,0 +1,135 @@
+"""The report page in a browser, as its reader has it. Run by `make browser`, where Chromium is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pages.browser import CHROMIUM, DRIVER, Browser, browser
+from pages.test_browser import NAMELESS, PALE
+from pages.test_trace_page import NASTY, draw
+from trifold.explanation import explain
+from trifold.pages import Attempt, Contender, Evaluated, Labelled, Report, Seed, Training, Tried, render_report
+from trifold.pages.page import trace_text
+from trifold.planning import goal_counts
+
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver: apt-get install chromium chromium-driver"
+)
+
+LINES = tuple(
+    {"step": step, "loss": 3 / step, "validation": 4 / step, "solved": 1, "problems": 2, "length": 1.0, "optimal": 0.5}
+    for step in (50, 100, 150)
+)
+TRAINING = Training(
+    NASTY,
+    "a summary",
+    (("Problems", "2"), (NASTY, NASTY)),
+    ((3, 1), (4, 2)),
+    (("model", (("dim", "32"),)),),
+    (("Command", "trifold train " + "a_long_word_" * 30),),
+    (Labelled("p.pddl", "training", "labelled", "", 9, 9, 0, 3),),
+    (Seed("seed-0", False, LINES), Seed("seed-1", True, LINES[:1]), Seed("seed-2", False, ())),
+)
+PROBLEMS = tuple(Tried(f"problem-of-size-{size}.pddl", size, size, size % 2 == 0) for size in range(3, 40))
+
+
+def contender(number: int) -> Contender:
+    attempts = [Attempt(i, 0.1 * (i + 1), 3 + i + number) for i in range(len(PROBLEMS))]
+    attempts[number] = Attempt(number, 9.0, None, "step limit", NASTY, 1000, f"trifold explain {NASTY}")
+    return Contender(f"R-GNN[{number}]", "values", (NASTY, f"R-GNN[{number}]", "values", "3 / 4"), tuple(attempts))
+
+
+ODD = Evaluated(
+    "odd", (Tried("p", None),), (Contender("m", "values", ("odd", "m", "values", "1 / 1"), (Attempt(0, 0.0, 0),)),)
+)
+MANY = Evaluated(NASTY, PROBLEMS, tuple(map(contender, range(9))))
+REPORT = Report("A report", (TRAINING,), (MANY, ODD), ("Domain", "Model", "Policy", "Coverage"), 3)
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browser(tmp_path_factory.mktemp("profile")) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("report") / "report.html"
+    file.write_text(render_report(REPORT), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1600, "light")])
+def test_it_fits_can_be_read_and_the_console_is_silent(opened: Browser, page: Path, width: int, scheme: str) -> None:
+    opened.open(page, width=width, scheme=scheme)
+    opened.run("for (const one of document.querySelectorAll('details')) one.open = true")
+    assert opened.run("return document.documentElement.scrollWidth") <= width
+    assert opened.run(NAMELESS) == [] and opened.run(PALE) == []
+    assert not opened.run("return /NaN|undefined|null/.test(document.querySelector('main').innerHTML)")
+    assert opened.run("return document.querySelectorAll('main img, main script, [onerror]').length") == 0
+    assert opened.run("return document.querySelector('h2').textContent").startswith(NASTY)
+    assert opened.complaints() == []
+
+
+def test_charts_have_axes_units_a_text_and_as_many_points_as_there_are_numbers(opened: Browser, page: Path) -> None:
+    opened.open(page)
+    charts = opened.run("""return [...document.querySelectorAll(".plot")].map((one) => [
+      one.querySelector("h3").textContent, one.querySelectorAll(".spot").length,
+      [...one.querySelectorAll(".axis-name")].map((text) => text.textContent),
+      one.querySelector("svg[role=img]").getAttribute("aria-label")])""")
+    found = {title: (spots, axes, text) for title, spots, axes, text in charts}
+    assert found["Losses"][:2] == (8, ["steps", "loss, logarithmic"])
+    spots, axes, text = found["Plan length against problem size"]
+    assert spots == len(PROBLEMS) * 10 - 9 and axes == ["objects", "steps of the plan"]
+    assert "R-GNN[0] · values: 36 points, steps of the plan from 4 to 39" in text
+    assert found["Seconds a problem"][0] == len(PROBLEMS) * 9 - 9
+
+
+def test_coverage_by_size_adds_up(opened: Browser, page: Path) -> None:
+    opened.open(page)
+    rows = opened.run("""return [...document.querySelectorAll("#domain-0 .coverage tbody tr")].map((row) =>
+      [...row.querySelectorAll(".share")].map((one) => one.textContent.split("/").map(Number)))""")
+    assert len(rows) == 9
+    for whole, *parts in rows:
+        assert whole == [len(PROBLEMS) - 1, len(PROBLEMS)] and 1 < len(parts) <= 12
+        assert [sum(part[i] for part in parts) for i in (0, 1)] == whole
+
+
+def test_a_legend_hides_and_shows(opened: Browser, page: Path) -> None:
+    opened.open(page)
+    count = "return document.querySelector('.plot').querySelectorAll('.spot').length"
+    press = "document.querySelector('.plot .key').click()"
+    before = opened.run(count)
+    opened.run(press)
+    assert opened.run(count) == before - len(LINES)
+    assert opened.run("return document.querySelector('.plot .key').getAttribute('aria-pressed')") == "false"
+    opened.run(press)
+    assert opened.run(count) == before
+
+
+def test_a_trace_opens_within_the_report(opened: Browser, tmp_path: Path) -> None:
+    problem = draw("gripper", 3)
+    told = trace_text(problem.executor, explain(goal_counts(problem), problem, policy="values", max_states=0))
+    lost = replace(MANY.contenders[0].attempts[0], trace=0)
+    row = replace(MANY.contenders[0], attempts=(lost, *MANY.contenders[0].attempts[1:]))
+    file = tmp_path / "report.html"
+    report = replace(REPORT, evaluated=(replace(MANY, contenders=(row,)),), traces=(told,))
+    file.write_text(render_report(report), encoding="utf-8")
+    opened.open(file)
+    opened.run("document.querySelector('.trace').open = true")
+    ready = """const done = arguments[arguments.length - 1];
+      const look = () => { const one = document.querySelector("iframe"); one ? done(one) : setTimeout(look, 20); };
+      look()"""
+    frame = opened.ask("POST", "/execute/async", {"script": ready, "args": []})
+    opened.ask("POST", "/frame", {"id": frame})
+    shown = "return document.querySelectorAll('.picture *').length"
+    for _ in range(200):
+        if opened.run(shown) > 5:
+            break
+    assert opened.run(shown) > 5
+    opened.ask("POST", "/frame", {"id": None})
+    assert opened.complaints() == []
