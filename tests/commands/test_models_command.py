@@ -45,9 +45,9 @@ def test_one_model_is_shown_with_its_provenance(box: Path) -> None:
 
 
 def test_a_model_that_is_older_than_recipes_has_that_of_its_name() -> None:
-    model = json.loads(trifold("models", "grid").stdout)
+    model = json.loads(trifold("models", "grid-values").stdout)
     assert "recipe" not in model["provenance"]
-    assert (model["recipe"]["name"], model["recipe"]["data"]["detour"]) == ("grid", 8)
+    assert (model["recipe"]["name"], model["recipe"]["data"]["detour"]) == ("grid-values", 8)
 
 
 def test_an_empty_box_says_so(box: Path) -> None:

@@ -132,11 +132,11 @@ def test_where_v_turns_the_policy_away_from_a_plan_is_told() -> None:
 
 
 def test_what_training_never_had_is_said(tmp_path: Path) -> None:
-    """The shipped model of Gripper has seen goals about balls alone."""
+    """The models of Gripper have seen goals about balls alone; this one is older than what models say of objects."""
     text = DOMAINS["gripper"].problem(random.Random(0), 2, start="classic")
     start, end = text.index("(:goal"), text.rindex(")")
     (tmp_path / "new.pddl").write_text(f"{text[:start]}(:goal (and (free left) (at-robby roomb))){text[end:]}")
-    found = trifold.explain("gripper", tmp_path / "new.pddl")
+    found = trifold.explain("gripper-values", tmp_path / "new.pddl")
     assert "at-robby@goal" in found.unseen and "free@goal" in found.unseen
     assert found.training.value == 42 and found.training.objects is None
     assert "at-robby@goal" in str(found) and "the model does not say" in str(found)
