@@ -127,3 +127,14 @@ def test_every_shipped_model_has_a_checksum_and_knows_its_former_one(name: str) 
         assert opened.sealed and opened.header["format"] == 2
     has_actions = shipped.best_policy(file) == "actions"
     assert (shipped.formerly(file) is None) if has_actions else len(shipped.formerly(file) or "") == 64
+
+
+def test_grippers_model_takes_balls_to_both_rooms_though_training_asks_for_one(tmp_path: Path) -> None:
+    problem = tmp_path / "both.pddl"
+    problem.write_text(
+        "(define (problem both) (:domain gripper-strips) (:objects rooma roomb b1 b2 b3 left right) (:init (room rooma)"
+        " (room roomb) (ball b1) (ball b2) (ball b3) (gripper left) (gripper right) (at-robby roomb) (free right)"
+        " (carry b1 left) (at b2 rooma) (at b3 roomb)) (:goal (and (at b1 rooma) (at b2 roomb) (at b3 rooma))))"
+    )
+    trajectory = trifold.pretrained("gripper").solve(problem, search=None)
+    assert trajectory.plan is not None and len(trajectory.plan) == 7
