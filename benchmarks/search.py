@@ -1,6 +1,7 @@
 """How many states a search expands per second, with a model and without, and what a known state takes of memory.
 
     python benchmarks/search.py [--domain NAME ...] [--seconds S] [--device cpu] [--unpacked] [--json]
+    python benchmarks/search.py --search naive --search model --device cuda
 
 Each search runs for some seconds in a process of its own, on a generated problem, and goes on where it meets a goal.
 README.md beside this file says what is compared.
@@ -44,7 +45,7 @@ PROBLEMS: dict[str, dict[str, int]] = {
 }
 """The domains that are measured if none is asked for, with problems that no search here exhausts."""
 
-NAIVE, MODEL, COUNTS, RELAXED, PACKED = "naive", "model", "goal counts", "relaxed plans", "packed"
+NAIVE, MODEL, COUNTS, RELAXED, PACKED = "naive", "model", "goal-counts", "relaxed-plans", "packed"
 SEARCHES = {
     NAIVE: "naive loop over model.values",
     MODEL: "greedy, by the model",
@@ -75,6 +76,7 @@ class Measured:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--domain", action="append", choices=sorted(DOMAINS), help=f"(default: {', '.join(PROBLEMS)})")
+    parser.add_argument("--search", action="append", choices=SEARCHES, help="may be given several times (default: all)")
     parser.add_argument("--model", help="a model file, or the name of a shipped one (default: that of the domain)")
     parser.add_argument("--seconds", type=float, default=10.0, help="of each search (default: 10)")
     parser.add_argument("--batch", type=int, help="states that the model looks at together (default: the model's own)")
@@ -89,7 +91,7 @@ def main() -> None:
     found: dict[str, dict[str, Measured]] = {}
     for name in arguments.domain or PROBLEMS:
         found[name] = {}
-        for search in SEARCHES:
+        for search in arguments.search or SEARCHES:
             model = arguments.model or name
             asked = (name, search, model, device, arguments.seconds, arguments.batch, arguments.unpacked)
             # A new process, so that no memory was freed before; a fork could not use the card that its parent has seen.
@@ -179,7 +181,7 @@ def table(found: dict[str, dict[str, Measured]]) -> str:
     rows = []
     for name, searches in found.items():
         for search, one in searches.items():
-            ratio = one.rate / searches[NAIVE].rate if searches[NAIVE].expanded else math.nan
+            ratio = one.rate / searches[NAIVE].rate if NAIVE in searches and searches[NAIVE].expanded else math.nan
             size = f"{one.bytes / one.known:,.0f}" if search != NAIVE else "-"  # of few states it says nothing
             numbers = [f"{one.rate:,.1f}", f"{ratio:,.1f}", f"{one.known / one.seconds:,.0f}", size]
             rows.append([name, SEARCHES[search], str(one.batch), *numbers])

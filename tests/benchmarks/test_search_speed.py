@@ -57,5 +57,5 @@ def test_a_run_measures_every_search_and_says_so(
 
 def test_the_table_compares_with_the_naive_loop() -> None:
     naive, other = Measured(10, 40, 2.0, 0, 1), Measured(300, 1000, 3.0, 500_000, 32)
-    text = table({"some": {"naive": naive, "goal counts": other}})
+    text = table({"some": {"naive": naive, "goal-counts": other}})
     assert text.splitlines()[-1].split()[-5:] == ["32", "100.0", "20.0", "333", "500"]
