@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from trifold.pddl.relaxation import Relaxation
     from trifold.pddl.sampling import rank_within_values
     from trifold.pddl.state_space import ARRAYS, VERSION, StateSpace
+    from trifold.pddl.steps import Steps, steps_of
 
 __getattr__ = lazily(__name__)
 
@@ -50,6 +51,7 @@ __all__ = [
     "State",
     "StateLimitError",
     "StateSpace",
+    "Steps",
     "UnsolvableError",
     "check_folder",
     "expand",
@@ -61,4 +63,5 @@ __all__ = [
     "problem_files",
     "rank_within_values",
     "read_problem",
+    "steps_of",
 ]

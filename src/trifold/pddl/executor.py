@@ -66,7 +66,7 @@ class Executor:
 
         Effects look at the state before, and what is both deleted and added is added.
         """
-        found, facts = self._bind(action), self.closure(state)
+        found, facts = self.bind(action), self.closure(state)
         if found is None or not self._holds(found[0].condition, found[1], facts):
             return None
         schema, parameters = found
@@ -77,7 +77,7 @@ class Executor:
             for objects in self._instances(effect.variables, effect.condition, facts, parameters):
                 binding = parameters | dict(zip(names, objects, strict=True))
                 for atom, positive in effect.literals:
-                    (added if positive else deleted).add(_ground(atom, binding))
+                    (added if positive else deleted).add(ground_atom(atom, binding))
         return (state - deleted) | added
 
     def is_applicable(self, state: Facts, action: str) -> bool:
@@ -126,7 +126,7 @@ class Executor:
             [rule for rule in derivations if strata[rule.predicate] == level] for level in sorted(set(strata.values()))
         ]
 
-    def _bind(self, text: str) -> tuple[Action, dict[str, str]] | None:
+    def bind(self, text: str) -> tuple[Action, dict[str, str]] | None:
         """The action of a text such as ``(stack a b)``, and what its parameters stand for."""
         name, *arguments = text.strip().removeprefix("(").removesuffix(")").lower().split() or [""]
         action = self.actions.get(name)
@@ -152,7 +152,7 @@ class Executor:
             case Atom("=", (left, right)):
                 return binding.get(left, left) == binding.get(right, right)
             case Atom():
-                return _ground(formula, binding) in facts
+                return ground_atom(formula, binding) in facts
             case Not(part):
                 return not self._holds(part, binding, facts)
             case And(parts):
@@ -197,7 +197,7 @@ class Executor:
     ) -> Iterator[Binding]:
         """The ways to extend a binding so that the atom is a fact."""
         if all(term in binding or not term.startswith("?") for term in atom.terms):
-            if _ground(atom, binding) in facts:
+            if ground_atom(atom, binding) in facts:
                 yield binding
             return
         for fact in self._by_predicate(facts)[atom.predicate]:
@@ -226,5 +226,6 @@ class Executor:
             yield {**binding, **dict(zip(names, objects, strict=True))}
 
 
-def _ground(atom: Atom, binding: Binding) -> Fact:
+def ground_atom(atom: Atom, binding: Binding) -> Fact:
+    """The atom with what its variables stand for."""
     return (atom.predicate, *(binding.get(term, term) for term in atom.terms))

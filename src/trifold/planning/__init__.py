@@ -1,6 +1,7 @@
 """Acting: policies over a problem and what scores its states, plans and their replay."""
 
 from trifold.outcomes import Outcome
+from trifold.planning.elimination import eliminate
 from trifold.planning.given import follow_plan
 from trifold.planning.goal_counts import goal_counts
 from trifold.planning.greedy import TIE, choose, follow_strictly, follow_unvisited
@@ -28,6 +29,7 @@ __all__ = [
     "Task",
     "Trajectory",
     "choose",
+    "eliminate",
     "find_policy",
     "follow_plan",
     "follow_scores",

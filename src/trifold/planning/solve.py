@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from trifold.limits import MAX_STEPS
 from trifold.outcomes import Outcome
+from trifold.planning.elimination import eliminate
 from trifold.planning.improve import improve as improve_plan
 from trifold.planning.patience import Patience
 from trifold.planning.plan import canonical, judge, replay, states_along
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 PATIENCE = 50
 """Where a search may follow, a policy that has not seen a lesser V for this many steps is taken to be lost."""
+
+ELIMINATION_SECONDS = 0.4
+"""About how long actions are looked for that a plan can do without; counted in steps, to be the same everywhere."""
 
 UNDECIDED = (Outcome.STUCK, Outcome.STEP_LIMIT, Outcome.CYCLE)
 """Ends of a policy that say nothing about whether there is a plan."""
@@ -51,8 +55,10 @@ def solve(
     sees no lesser V for `PATIENCE` steps, and remembers what that has seen. It ends with a plan, with the proof that
     there is none, when it knows more than `max_states` states, or with the time.
 
-    `improve` is for how many seconds a plan is made shorter, if it can be (`trifold.planning.improve`). `on_plan` is
-    told of what has a plan that replays to the goal, when it is found: first of the way, and then of shorter ones.
+    With a `search` or with `improve`, actions that the plan of a PDDL problem can do without are left out of it
+    (`trifold.planning.eliminate`). `improve` is for how many seconds it is then made shorter, if it can be
+    (`trifold.planning.improve`). `on_plan` is told of what has a plan that replays to the goal, when it is found: first
+    of the way, and then of shorter ones.
 
     A plan of a PDDL problem is replayed by Trifold's own executor, which shares nothing with pymimir but the parser of
     expressions. If the two disagree, that is an outcome of its own.
@@ -77,6 +83,8 @@ def solve(
         found = _believe(problem, found)
     if found.plan is not None:
         on_plan(found)
+        if search is not None or improve is not None:
+            found = _leave_out(problem, found, on_plan)
         if improve is not None:
             left = math.inf if timeout is None else timeout - budget.elapsed()
             found = _shorten(problem, found, Budget(None, min(improve, left), max_states), on_plan)
@@ -108,21 +116,46 @@ def _attempt(
     return found
 
 
+def _leave_out(problem: Task[State], found: Trajectory, on_plan: Callable[[Trajectory], None]) -> Trajectory:
+    """The trajectory without the actions that its plan can do without; of a task that is not of PDDL as it is."""
+    executor: Executor | None = getattr(problem, "executor", None)
+    if executor is None:
+        return found
+    from trifold.pddl import steps_of
+
+    steps = steps_of(executor, found.actions)
+    most = round(ELIMINATION_SECONDS / steps.seconds)
+    kept = eliminate(steps.initial, steps.actions, steps.is_goal, most)
+    return _choose_shorter(problem, found, tuple(found.actions[number] for number in kept), on_plan)
+
+
 def _shorten(
     problem: Task[State], found: Trajectory, budget: Budget, on_plan: Callable[[Trajectory], None]
 ) -> Trajectory:
     """The trajectory with the shortest plan that could be found within a budget."""
-    best = [found]
+    best = found
 
     def keep(plan: tuple[str, ...]) -> None:
-        along = (found.values[0], *(math.nan for _ in plan))  # what it leads through was not evaluated
-        shorter = _believe(problem, replace(found, actions=plan, values=along, found_length=len(found.actions)))
-        if shorter.plan is not None:
-            best.append(shorter)
-            on_plan(shorter)
+        nonlocal best
+        best = _choose_shorter(problem, best, plan, on_plan)
 
     improve_plan(problem, found.actions, budget, keep)
-    return best[-1]
+    return best
+
+
+def _choose_shorter(
+    problem: Task[State], found: Trajectory, plan: tuple[str, ...], on_plan: Callable[[Trajectory], None]
+) -> Trajectory:
+    """The trajectory with this plan, if that is shorter and replays to the goal, which is told; or as it was."""
+    if len(plan) >= len(found.actions):
+        return found
+    along = (found.values[0], *(math.nan for _ in plan))  # what it leads through was not evaluated
+    before = found.found_length or len(found.actions)
+    shorter = _believe(problem, replace(found, actions=plan, values=along, found_length=before))
+    if shorter.plan is None:
+        return found
+    on_plan(shorter)
+    return shorter
 
 
 def _believe(problem: Task[State], found: Trajectory) -> Trajectory:
