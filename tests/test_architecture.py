@@ -63,8 +63,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Joins those who own the facts with the page, which knows nothing of them.
     "reports": {"data", "errors", "evaluation", "explanation", "files", "limits", "model", "outcomes", "pages"}
     | {"processes", "sealed", "shipped", "training", "words"},
-    "bench": {"data", "domains", "encoders", "errors", "evaluation", "files", "model", "nn", "outcomes"}
-    | {"pddl", "processes", "provenance", "structures", "training"},
+    "bench": {"data", "domains", "encoders", "errors", "evaluation", "files", "model", "native", "nn"}
+    | {"outcomes", "pddl", "processes", "provenance", "structures", "training"},
     "up": {"errors", "limits", "memory", "model", "outcomes", "pddl", "planning", "shipped"},
     # Of commands: a program may have the display of a training, too.
     "watched": {"commands", "ladder", "training"},

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from trifold.bench import run_bench
+from trifold.bench.compiled_look import check_scores
 from trifold.domains import write_problems
 from trifold.errors import TrifoldError
 from trifold.model import ModelConfig
+from trifold.native import obstacle
 
 MARKS = ModelConfig("marks", dim=8, layers=1)
 
@@ -33,6 +35,26 @@ def test_what_is_left_out_is_named(folder: Path) -> None:
     assert not any("scatter" in row.what for row in report.rows)  # an Edge Transformer has none
     assert any(line.startswith("policy step    V of all successors") for line in lines)
     assert any(line.startswith("policy step    q of 3 actions") for line in lines)
+
+
+@pytest.mark.skipif(obstacle() is not None, reason="there is no compiled library")
+def test_a_look_by_the_compiled_library_is_timed_beside_its_floor(folder: Path) -> None:
+    config = ModelConfig("pairs", t=0, dim=8, layers=3)
+    report = run_bench(str(folder), config, batches=[2], device="cpu", threads=1, max_states=50, seconds=0.0)
+    rows = {row.what: row for row in report.rows}
+    compiled = rows[next(what for what in rows if what.endswith("actions, compiled"))]
+    look = rows[compiled.what.removesuffix(", compiled")]
+    assert compiled.timing and compiled.floor and compiled.least and look.floor == compiled.floor
+    assert compiled.least.flops <= compiled.floor.flops
+    assert rows["  the same with one layer"].timing
+    assert rows["V of all successors"].done is None  # nothing counts what the library does, so nothing is said of it
+
+
+def test_scores_that_differ_are_no_benchmark() -> None:
+    check_scores([1.0, 2.0], [1.0, 2.0 + 1e-6])
+    check_scores([], [])
+    with pytest.raises(TrifoldError, match="score actions differently"):
+        check_scores([1.0, 2.0], [1.0, 2.1])
 
 
 def test_bad_input_is_an_error(folder: Path, tmp_path: Path) -> None:

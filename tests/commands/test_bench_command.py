@@ -11,6 +11,7 @@ import pytest
 
 from command_line import trifold
 from trifold.domains import write_problems
+from trifold.native import obstacle
 
 SMALL = ("--dim", 8, "--layers", 2, "--batch", 2, "--seconds", 0, "--threads", 1, "--device", "cpu")
 STAGES = ["labelling", "encoding", "batching", "training step", "policy step", "first plan"]
@@ -60,12 +61,17 @@ def test_json_has_every_stage(folder: Path, tmp_path: Path) -> None:
     report = json.loads(done.stdout)
     rows = report["rows"]
     assert list(dict.fromkeys(row["stage"] for row in rows)) == STAGES
-    assert all(row["seconds"]["median"] > 0 for row in rows)
+    timed = [row for row in rows if not (obstacle() and row["what"].endswith("compiled"))]
+    assert all(row["seconds"]["median"] > 0 for row in timed)
     named = {row["what"].strip(): row for row in rows}
     assert named["batch 2, reference"]["floor"]["flops"] > 0 and "batch 3, reference" in named
     network, reference = named["of it network"], named["network, reference"]
     assert network["against"] == reference["against"] == "scatter" and network["floor"] == reference["floor"]
-    assert 0 < network["done_floor"]["flops"] <= network["floor"]["flops"] and reference["done_floor"] is None
+    assert reference["done_floor"] is None
+    if obstacle():  # torch does it, whose products are counted; not so those of the compiled library
+        assert 0 < network["done_floor"]["flops"] <= network["floor"]["flops"]
+    else:
+        assert network["done_floor"] is None and "q of 2 actions, compiled" in named
     assert named["LAMA, the whole problem"]["note"].endswith(" steps")
     assert report["settings"]["model"] == "R-GNN[1]" and report["conditions"]["threads"] == 1
     assert report["sizes"]["policy step"]["successors"] > 0

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from trifold.bench.compiled_look import time_compiled_look
 from trifold.bench.floors import Floor, floor_of_bytes, floor_of_work
 from trifold.bench.machine import Machine
 from trifold.bench.recording import record_work
@@ -64,7 +65,7 @@ def time_policy_step(bench: Bench, model: Model, problem: Problem) -> tuple[list
     precision = PRECISIONS["split"] if model.backend.halves else "ieee"  # as it is evaluated
     floor, least = (floor_of_work(counted, machine, training=False, precision=precision) for counted in (work, hoisted))
     done = None
-    if machine.device.type == "cpu":  # on CUDA kernels of our own do it, and all of it
+    if model.backend.name in ("cpu", "reference"):  # torch's products; what our own kernels do, it does not count
         done = floor_of_work(record_work(evaluate), machine, training=False)
         notes.append(f"{done.flops / floor.flops:.1%} of the products of Algorithm 1 as written were computed")
     row = partial(Measurement, "policy step", states=len(states))
@@ -91,12 +92,16 @@ def time_look(bench: Bench, model: Model, problem: Problem) -> list[Measurement]
     actions = [action for action, _ in problem.successors(state)]
     structure, _ = model.ask([state], [actions])
     encoded = model.queried(structure.to(machine.device))
-    work = count_work(model.network.eval(), encoded)
+    network = model.network.eval()
     precision = PRECISIONS["split"] if model.backend.halves else "ieee"
+    floor, least = (
+        floor_of_work(count_work(network, encoded, hoisted=hoisted), machine, training=False, precision=precision)
+        for hoisted in (False, True)
+    )
     row = partial(Measurement, "policy step", states=1)
-    network_row = partial(row, floor=floor_of_work(work, machine, training=False, precision=precision))
+    network_row = partial(row, floor=floor)
     part = "without a graph, " if model.backend.captured else "  of it "
-    return [
+    rows = [
         network_row(f"q of {len(actions)} actions", bench.time(lambda: model.look(state, actions))),
         row(
             f"{part}encoding the state",
@@ -105,6 +110,9 @@ def time_look(bench: Bench, model: Model, problem: Problem) -> list[Measurement]
         ),
         network_row(f"{part}network, the state", bench.time(lambda: model.read(encoded))),
     ]
+    if machine.device.type == "cpu":
+        rows += time_compiled_look(bench, model, problem, actions, floor, least)
+    return rows
 
 
 def _time_scatter(
