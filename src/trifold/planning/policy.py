@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from trifold.errors import TrifoldError
@@ -227,8 +228,7 @@ class Trajectory:
     known      how many states a search knew in the end: what its memory grows with
     found_length  how long the plan was before it was made shorter, if it was
     failure    why a plan was not believed
-    states     on the way, the initial one first, one more than actions: filled in by `solve`. They belong to their
-               problem, and so no JSON has them
+    walk       takes the way again: filled in by `solve`, and in no JSON
     """
 
     outcome: Outcome
@@ -241,12 +241,17 @@ class Trajectory:
     known: int | None = None
     found_length: int | None = None
     failure: str | None = None
-    states: tuple[Any, ...] = field(default=(), compare=False, repr=False)
+    walk: Callable[[], tuple[Any, ...]] = field(default=tuple, compare=False, repr=False)
 
     @property
     def plan(self) -> tuple[str, ...] | None:
         """The actions that lead to a goal; None if the problem is not solved."""
         return self.actions if self.outcome is Outcome.SOLVED else None
+
+    @cached_property
+    def states(self) -> tuple[Any, ...]:
+        """The states on the way, the initial one first, one more than actions; they belong to their problem."""
+        return self.walk()
 
     @property
     def seconds_per_step(self) -> float | None:
@@ -255,7 +260,7 @@ class Trajectory:
 
     def to_json(self) -> dict[str, Any]:
         """The trajectory as JSON, without its states."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "states"}
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "walk"}
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> Trajectory:

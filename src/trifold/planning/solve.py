@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from trifold.limits import MAX_STEPS
@@ -88,7 +89,7 @@ def solve(
         if improve is not None:
             left = math.inf if timeout is None else timeout - budget.elapsed()
             found = _shorten(problem, found, Budget(None, min(improve, left), max_states), on_plan)
-    return replace(found, states=states_along(problem, found.actions))
+    return replace(found, walk=partial(states_along, problem, found.actions))
 
 
 def _attempt(
