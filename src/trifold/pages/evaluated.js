@@ -3,11 +3,22 @@
 const MOST_COLUMNS = 12, MOST_LISTED = 400;
 const named = (contender) => `${contender.model} · ${contender.acts}`;
 
-function overview(evaluated, heads, words) {
-  const rows = evaluated.flatMap((one, i) => one.contenders.map((row) => [[make("a", { href: `#domain-${i}` }, row.cells[0])], ...row.cells.slice(1)]));
+// A table of lines, those of what is published apart from the others.
+function lineTable(heads, lines, words, caption, first = (text) => text) {
+  const whole = table(heads, lines.map(({ cells }) => [first(cells[0]), ...cells.slice(1)]), { words, caption });
+  whole.querySelectorAll("tbody tr").forEach((row, i) => row.classList.toggle("published", lines[i].is_published));
+  return whole;
+}
+
+function overview(lines, heads, words, domains) {
+  const linked = (domain) => [make("a", { href: `#domain-${domains.indexOf(domain)}` }, domain)];
   return make("section", { id: "overview", "aria-labelledby": "overview-name" }, make("h2", { id: "overview-name" }, "What policies did"),
-    make("div", { class: "panel" }, table(heads, rows, { words, caption: "Coverage and plan length of each model and policy" }),
-      make("p", { class: "quiet" }, "Lengths are over the problems that the row's own model solved; seconds are of all its attempts together.")));
+    make("div", { class: "panel" }, lineTable(heads, lines, words, "Coverage and plan length of each model and policy", linked),
+      make("p", { class: "quiet" }, "Lengths are over the problems that the row's own model solved.")));
+}
+
+function published(told, words) {
+  return make("div", { class: "panel" }, make("h3", {}, "Beside the paper"), lineTable(told.heads, told.lines, words, "What was tried, and what the paper has"), make("p", { class: "quiet" }, told.instances), make("p", { class: "quiet" }, told.source));
 }
 
 function domainSection(told, id) {
@@ -19,6 +30,7 @@ function domainSection(told, id) {
     unknown ? make("p", { class: "quiet" }, `Of ${counted(unknown, "problem")} no record says how many objects they have: they are in the tables alone.`) : null,
     sized.length ? coverage(told) : null,
     make("div", { class: "plots" }, ...charts(told)),
+    told.published ? published(told.published, data.names) : null,
     failures.length ? failureList(told, failures) : null,
     folded(`All attempts, problem by problem (${told.problems.length})`, attemptTable(told)));
 }

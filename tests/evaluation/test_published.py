@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from published import OWN_FILES, PUBLISHED, Published
 from trifold.domains import PAPER
+from trifold.evaluation.published import OWN_FILES, PUBLISHED, Published
 
 OPTIMAL_TOTALS = {"blocks-s": 668, "blocks-m": 824, "gripper": 1764, "miconic": 1342}
 
