@@ -76,7 +76,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1600, "light")])
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1600, "light"), (400, "light"), (1600, "dark")])
 def test_it_fits_can_be_read_and_the_console_is_silent(opened: Browser, page: Path, width: int, scheme: str) -> None:
     opened.open(page, width=width, scheme=scheme)
     opened.run("for (const one of document.querySelectorAll('details')) one.open = true")

@@ -3,18 +3,21 @@
 const MOST_COLUMNS = 12, MOST_LISTED = 400;
 const named = (contender) => `${contender.model} · ${contender.acts}`;
 
-// A table of lines, those of what is published apart from the others.
-function lineTable(heads, lines, words, caption, first = (text) => text) {
-  const whole = table(heads, lines.map(({ cells }) => [first(cells[0]), ...cells.slice(1)]), { words, caption });
-  whole.querySelectorAll("tbody tr").forEach((row, i) => row.classList.toggle("published", lines[i].is_published));
+// A table of lines below the names of their domains, if more than one may be told of; what is published is told apart.
+function lineTable(heads, lines, words, caption, named = null) {
+  const whole = table(heads.slice(1), lines.map(({ cells }) => cells.slice(1)), { words: words - 1, caption });
+  whole.querySelectorAll("tbody tr").forEach((row, i) => {
+    row.classList.toggle("published", lines[i].is_published);
+    if (named && lines[i].cells[0] !== lines[i - 1]?.cells[0]) row.before(make("tr", { class: "domain" }, make("th", { scope: "rowgroup", colspan: heads.length - 1 }, named(lines[i].cells[0]))));
+  });
   return whole;
 }
 
 function overview(lines, heads, words, domains) {
-  const linked = (domain) => [make("a", { href: `#domain-${domains.indexOf(domain)}` }, domain)];
+  const linked = (domain) => make("a", { href: `#domain-${domains.indexOf(domain)}` }, domain);
+  const note = "Lengths are over the problems that the row's own model solved." + (lines.some((line) => line.is_published) ? " What the paper has is in italics." : "");
   return make("section", { id: "overview", "aria-labelledby": "overview-name" }, make("h2", { id: "overview-name" }, "What policies did"),
-    make("div", { class: "panel" }, lineTable(heads, lines, words, "Coverage and plan length of each model and policy", linked),
-      make("p", { class: "quiet" }, "Lengths are over the problems that the row's own model solved.")));
+    make("div", { class: "panel" }, lineTable(heads, lines, words, "Coverage and plan length of each model and policy", linked), make("p", { class: "quiet" }, note)));
 }
 
 function published(told, words) {
