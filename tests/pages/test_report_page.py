@@ -190,6 +190,15 @@ def test_a_report_and_the_page_of_results_say_the_same_of_the_papers_own_files()
     assert sum(line["is_published"] for line in published["lines"]) == 6
 
 
+def test_rows_about_the_papers_own_files_are_named_beside_others() -> None:
+    records = [RESULTS / "results" / name / "blocks-s.jsonl" for name in ("public", "suite")]
+    page = data_of(report_page(*records, references=sorted(RESULTS.glob("references*.jsonl"))))
+    instances = page["evaluated"][0]["published"]["instances"]
+    assert "R-GNN[1] (domain 7c9ce70e) by values" in instances and "d656a1c5" not in instances
+    (papers,) = (line["cells"] for line in page["lines"] if line["cells"][1] == "R-GNN[1] in the paper")
+    assert "684 / 668 = 1.024" in papers
+
+
 def test_of_other_instances_the_papers_numbers_are_told_with_a_warning(tmp_path: Path) -> None:
     one = record(domain="rover", problem_sha256="a", plan_length=7, objects=3)
     page = data_of(report_page(written(tmp_path / "records.jsonl", one)))

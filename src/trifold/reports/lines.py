@@ -31,11 +31,12 @@ COLUMNS: dict[str, Callable[[Line], str]] = {
 }
 NAMES = 3
 """How many columns hold words: domain, model and policy."""
-INSTANCES = {
-    True: "These are the very files that the paper's numbers are about.",
-    False: "The paper's numbers are about other instances of the domain that it calls {}: lengths do not compare, and "
-    "coverage does so far as the instances are as hard.",
-}
+OWN = "These are the very files that the paper's numbers are about."
+SOME_OWN = "The paper's numbers are about the very files of some rows here: {}."
+OTHERS = (
+    "The paper's numbers are about other instances of the domain that it calls {}: lengths do not compare, and "
+    "coverage does so far as the instances are as hard."
+)
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,18 @@ def make_lines(domain: str, ours: Ours, references: Mapping[str, Reference] | No
     lines, rows = [make_line(domain, row, row.instances) for row, _ in ours], published_rows(domain)
     if not rows:
         return Lines(lines, {})
-    problems = {one["problem"]: one["problem_sha256"] for _, attempts in ours for one in attempts}
-    is_own = are_own_files(rows[0].domain, problems)
-    best = best_total(problems.values(), references or {}, rows[0].instances) if is_own else None
-    paper = {row.model: paper_line(domain, row, is_own, best) for row in rows}
-    return Lines(lines, paper, INSTANCES[is_own].format(rows[0].domain))
+    domain_in_paper, size = rows[0].domain, rows[0].instances
+    own = [row for row in ours if are_own_files(domain_in_paper, _files(row[1]))]
+    problems = {digest for _, attempts in own for digest in _files(attempts).values()}
+    best = best_total(problems, references or {}, size)
+    paper = {row.model: paper_line(domain, row, bool(own), best) for row in rows}
+    some = SOME_OWN.format("; ".join(f"{row.model} by {row.acts}" for row, _ in own))
+    return Lines(lines, paper, OTHERS.format(domain_in_paper) if not own else OWN if len(own) == len(ours) else some)
+
+
+def _files(attempts: Sequence[Record]) -> dict[str, str]:
+    """The names of the problems that were attempted, each with its SHA-256."""
+    return {one["problem"]: one["problem_sha256"] for one in attempts}
 
 
 def overview(domains: Mapping[str, tuple[Ours, Lines]]) -> tuple[tuple[str, ...], tuple[TableLine, ...]]:
