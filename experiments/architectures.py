@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from attempts import MAIN, SIZES, Results, main_set
 from cells import ARCHITECTURES, Cell, Reason
-from page_tables import NOT_RUN, UNKNOWN, Columns, table
-from published import PUBLISHED
+from page_tables import table
 from trifold.domains import PAPER
 from trifold.errors import TrifoldError
+from trifold.evaluation.comparison import NOT_RUN, UNKNOWN, Columns
+from trifold.evaluation.published import PUBLISHED
 from trifold.evaluation.records import Record, last_of_each
 from trifold.outcomes import Outcome
 

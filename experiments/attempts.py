@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from published import OWN_FILES, PUBLISHED
 from trifold.domains import PAPER
+from trifold.evaluation.published import OWN_FILES, PUBLISHED
 from trifold.evaluation.records import INSTANCE_FIELDS, SETTING_FIELDS, Record, file_sha256, last_of_each
 from trifold.shipped import formerly, shipped_models
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from attempts import Box, Results
-from page_tables import UNKNOWN, Columns, number, table
+from page_tables import table
 from trifold.domains import PAPER
+from trifold.evaluation.comparison import UNKNOWN, Columns, number
 from trifold.evaluation.first_plan import PLANNER
 from trifold.evaluation.records import Record
 from trifold.tensor_file import open_tensors

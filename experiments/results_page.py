@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,15 +30,15 @@ from attempts import (
 )
 from cells import REASONS, read_reasons
 from evaluated_models import evaluated_models
-from page_tables import LINE_COLUMNS, Line, coverage, grouped_table, make_lines, paper_line
-from published import OWN_FILES, PUBLISHED, Published
+from page_tables import grouped_table
 from trifold.domains import PAPER
 from trifold.errors import TrifoldError
+from trifold.evaluation.comparison import LINE_COLUMNS, Line, best_total, coverage, make_lines, paper_line
 from trifold.evaluation.first_plan import FIRST_PLAN, PLANNER
+from trifold.evaluation.published import OWN_FILES, PUBLISHED, Published
 from trifold.evaluation.records import Record, read_records
-from trifold.evaluation.references import Reference, best_of_each, read_references
+from trifold.evaluation.references import Reference, best_of_each, read_references, shorten
 from trifold.files import read_text
-from trifold.outcomes import Outcome
 from two_policies import two_policies
 
 COMPARISON = ("R-GNN", "R-GNN[0]", MAIN)
@@ -163,7 +163,7 @@ def results_page(
     reading  what that table says, with numbers as ``{DOMAIN MODEL}``
     """
     records = _all_records(results)
-    references = _improve(references, records)
+    references = shorten(references, records)
     box = open_box()
     fresh = sorted((name for name in results if name.startswith("fresh-")), key=lambda name: (len(name), name))
     parts = [INTRODUCTION, SUMMARY, _summary(results, references, fresh, box)]
@@ -184,16 +184,6 @@ def results_page(
 
 def _all_records(results: Results) -> list[Record]:
     return [record for domains in results.values() for records in domains.values() for record in records]
-
-
-def _improve(references: Mapping[str, Reference], records: Iterable[Record]) -> dict[str, Reference]:
-    """The references, with the lengths of shorter plans where there are any; what is optimal stays."""
-    best = dict(references)
-    for record in records:
-        length, known = record["plan_length"], best.get(record["problem_sha256"])
-        if length is not None and known and known["kind"] != Outcome.OPTIMAL and known["length"] is not None:
-            best[record["problem_sha256"]] = {**known, "length": min(length, known["length"])}
-    return best
 
 
 def _summary(results: Results, references: Mapping[str, Reference], fresh: Sequence[str], box: Box) -> str:
@@ -241,13 +231,14 @@ def _section(name: str, results: Results, references: Mapping[str, Reference], b
     for domain in [domain for domain in PAPER if domain in sizes]:
         records = domains.get(domain, [])
         is_own = name == "public" and domain in OWN_FILES
-        best = _sum_of_best(records, references, sizes[domain]) if is_own else None
+        problems = (record["problem_sha256"] for record in records)
+        best = best_total(problems, references, sizes[domain]) if is_own else None
         planner = [record for record in records if record["model"] == PLANNER]
         lines += _ours(MAIN, domain, records, references, sizes[domain])
         if has_actions:
             attempts = choose_attempts(records, "actions", choose_model(results, domain, "actions", box), box)
             lines += make_lines(domain, attempts, references, sizes[domain]) or [Line(domain, MAIN, "actions")]
-        lines.append(paper_line(PUBLISHED[domain, MAIN], is_own, best))
+        lines.append(paper_line(domain, PUBLISHED[domain, MAIN], is_own, best))
         lines += make_lines(domain, planner, references, sizes[domain]) or [Line(domain, PLANNER, FIRST_PLAN)]
     return grouped_table(lines, LINE_COLUMNS, names=3)
 
@@ -290,13 +281,6 @@ def _ours(
         own = [record for record in records if (record["model"], record["policy"]) == (model, policy)]
         lines += make_lines(domain, own, references, size) or [Line(domain, model, policy)]
     return lines
-
-
-def _sum_of_best(records: Sequence[Record], references: Mapping[str, Reference], size: int) -> int | None:
-    """The best total known of a set, if it is known of each of its problems."""
-    problems = {record["problem_sha256"] for record in records}
-    best = [length for problem in problems if problem in references and (length := references[problem]["length"])]
-    return sum(best) if len(best) == size else None
 
 
 def main() -> None:

@@ -17,8 +17,9 @@ from attempts import (
     instance,
     model_name,
 )
-from page_tables import NOT_RUN, UNKNOWN, Columns, coverage, grouped_table, missing, quality
+from page_tables import grouped_table
 from trifold.domains import PAPER
+from trifold.evaluation.comparison import NOT_RUN, UNKNOWN, Columns, coverage, missing, quality
 from trifold.evaluation.records import Record
 from trifold.evaluation.references import Reference
 from trifold.evaluation.tables import Row, summarise

@@ -92,13 +92,11 @@ def find_candidates(run: Path, place: Path | None, max_steps: int | None) -> Can
     folder = RunFolder(run)
     models = {path.parent.name: path for path in sorted(run.glob("seed-*/best.safetensors"))}
     rungs = {} if models else {path.parent.name: path for path in sorted(run.glob("*/model.safetensors"))}
-    if not (models or rungs) or not folder.model.exists():
+    if not (run / "config.json").exists():
         raise TrifoldError(
-            "there is no finished training in this folder", place=str(run), remedy="give one that `trifold train` made"
+            "there is no training in this folder", place=str(run), remedy="give one that `trifold train` made"
         )
-    trainings = [RunFolder(file.parent).training() for file in rungs.values()] or [folder.training()]
-    is_finished = all(training.get("is_finished", True) for training in trainings)
-    if not is_finished or (models and len(trainings[0]["seeds"]) != len(models)):
+    if not _is_finished(folder, models, rungs):
         raise TrifoldError(
             "the training in this folder is not finished", place=str(run), remedy=f"trifold train --resume {run}"
         )
@@ -113,6 +111,18 @@ def find_candidates(run: Path, place: Path | None, max_steps: int | None) -> Can
         place = draw_selection(described, run / "selection")
         steps = described.max_steps if max_steps is None else max_steps
     return Candidates(folder, models, find_problems(place), find_domain(place), steps)
+
+
+def _is_finished(folder: RunFolder, models: dict[str, Path], rungs: dict[str, Path]) -> bool:
+    """Whether a training has ended, or a ladder and the trainings of its rungs."""
+    from trifold.model import Model
+
+    if not (models or rungs) or not folder.model.exists():
+        return False
+    trainings = [RunFolder(file.parent).training() for file in rungs.values()] or [folder.training()]
+    ladder = Model.load(folder.model).provenance.get("ladder") or {}
+    is_whole = not models or len(trainings[0]["seeds"]) == len(models)
+    return is_whole and all(one.get("is_finished", True) for one in (*trainings, ladder))
 
 
 def choose_candidate(

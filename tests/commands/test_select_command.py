@@ -73,7 +73,7 @@ def test_without_a_folder_the_problems_are_those_of_the_recipe(run: Path) -> Non
 
 
 def test_a_folder_without_a_training_is_refused(tmp_path: Path, example_folder: Path) -> None:
-    with pytest.raises(TrifoldError, match="there is no finished training in this folder"):
+    with pytest.raises(TrifoldError, match="there is no training in this folder"):
         select(tmp_path, example_folder / "problem.pddl")
 
 

@@ -16,11 +16,11 @@ from attempts import SIZES
 from blank_record import BLANK
 from cells import ARCHITECTURES, CELLS, Reason, outcome_of, read_reasons, refusal
 from coverage_picture import draw
-from published import PUBLISHED
 from results_page import read_results, results_page
 from table_plan import PAIRS, RELATIVE, START, cost_of, schedule
 from trifold.domains import PAPER
 from trifold.errors import TrifoldError
+from trifold.evaluation.published import PUBLISHED
 from trifold.lines import append_line
 from trifold.training import read_recipe
 

@@ -245,6 +245,28 @@ def test_the_run_is_one_for_solving_and_selecting_and_its_rungs_are_runs(folder:
 
 
 @pytest.mark.usefixtures("never_enough")
+@pytest.mark.parametrize("last", ["small", "middle"])
+def test_nothing_is_selected_of_a_climb_that_was_broken_off_between_two_rungs(
+    folder: Path, tmp_path: Path, last: str
+) -> None:
+    """What it has trained is finished: that there should be more, its model says, or that there is none."""
+
+    class BeforeARung(ClimbWatcher):
+        def begun(self, rung: Rung, number: int, rungs: int, minutes: float | None) -> None:
+            if rung.name == last:
+                raise KeyboardInterrupt
+
+    run, judges = tmp_path / "run", tmp_path / "larger"
+    write_problems(judges, "gripper", [4], 3)
+    with pytest.raises(KeyboardInterrupt):
+        climb(folder, run, "small", rungs=TINY[:2], **SETTINGS, watcher=BeforeARung())
+    with pytest.raises(TrifoldError, match=r"is not finished[^$]*trifold train --resume"):
+        select(run, judges / "train", max_steps=2, workers=1)
+    resume_climb(run)
+    assert select(run, judges / "train", max_steps=2, workers=1).scores.keys() == {"small", "middle"}
+
+
+@pytest.mark.usefixtures("never_enough")
 def test_a_climb_goes_on_in_whatever_folder(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_problems(tmp_path / "larger", "gripper", [4], 3)
     monkeypatch.chdir(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +12,14 @@ from typing import Any
 import pytest
 
 from pages.browser import CHROMIUM, DRIVER, Browser, browser
-from pages.test_trace_page import NASTY, SIZES, bare, draw, long_page
+from pages.test_trace_page import NASTY, SIZES, bare, data_of, draw, long_page
+from trifold.domains import DOMAINS, domain_text
 from trifold.encoders import Pairs
 from trifold.explanation import Explanation, explain
 from trifold.pages import trace_page
-from trifold.pddl import Problem
+from trifold.pages.kinds import TRACE
+from trifold.pages.skeleton import fill
+from trifold.pddl import Problem, load_domain, load_problem
 from trifold.planning import goal_counts, solve, states_along
 from trifold.structures import TRIANGLE
 
@@ -32,6 +36,9 @@ NAMELESS = """
   return controls.filter((one) => !named(one)).map((one) => one.outerHTML)
 """
 """Controls of which a screen reader would have nothing to say."""
+
+OVERFLOWS = "return [...document.querySelectorAll('.pictures')].some((one) => one.scrollWidth > one.clientWidth + 1)"
+"""Whether a drawing is wider than its place."""
 
 PALE = """
   const linear = (v) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
@@ -73,10 +80,27 @@ def show(opened: Browser, tmp_path: Path) -> Iterator[Show]:
     assert opened.complaints() == []
 
 
+FERRY = """(define (domain ferry) (:requirements :strips)
+  (:predicates (at ?car ?place) (ferry-at ?place) (aboard ?car) (empty) (place ?place) (car ?car))
+  (:action sail :parameters (?from ?to) :precondition (and (ferry-at ?from) (place ?to))
+    :effect (and (ferry-at ?to) (not (ferry-at ?from))))
+  (:action board :parameters (?car ?place) :precondition (and (at ?car ?place) (ferry-at ?place) (empty) (car ?car))
+    :effect (and (aboard ?car) (not (at ?car ?place)) (not (empty))))
+  (:action land :parameters (?car ?place) :precondition (and (aboard ?car) (ferry-at ?place))
+    :effect (and (at ?car ?place) (empty) (not (aboard ?car)))))"""
+CARS = """(define (problem cars) (:domain ferry) (:objects here there red green)
+  (:init (place here) (place there) (car red) (car green) (ferry-at there) (empty) (at red here) (at green there))
+  (:goal (and (at red there) (at green here))))"""
+
+
 def solved(name: str, seed: int = 0) -> tuple[Problem, Explanation]:
-    problem = draw(name, seed)
+    problem = load_problem(load_domain(FERRY), CARS) if name == "own domain" else draw(name, seed)
+    return problem, solve_and_explain(problem)
+
+
+def solve_and_explain(problem: Problem) -> Explanation:
     plan = solve(problem, goal_counts(problem), policy="turns").plan
-    return problem, explain(goal_counts(problem), problem, plan=plan, max_states=0)
+    return explain(goal_counts(problem), problem, plan=plan, max_states=0)
 
 
 @pytest.fixture(scope="module")
@@ -88,16 +112,20 @@ def number(shown: Browser) -> int:
     return int(shown.run("return document.querySelector('.trace').dataset.step"))
 
 
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("name", [*SIZES, "own domain"])
 def test_every_domain_is_drawn_at_each_step_and_ends_in_its_goal(show: Show, name: str) -> None:
     problem, way = solved(name)
-    last = len(way.actions)
-    for width, scheme in ((400, "dark"), (1600, "light")):
-        shown = show(trace_page(problem, way), width=width, scheme=scheme)
+    page, last = trace_page(problem, way), len(way.actions)
+    for width, scheme in ((400, "dark"), (1600, "light"), (400, "light"), (1600, "dark")):
+        shown = show(page, width=width, scheme=scheme)
         assert number(shown) == 0 and shown.run("return document.querySelectorAll('.picture *').length") > 5
-        for step in range(1, last + 1):
-            shown.press("ArrowRight")
-            assert number(shown) == step
+        if (width == 400) == (scheme == "dark"):
+            for step in range(1, last + 1):
+                shown.press("ArrowRight")
+                assert number(shown) == step
+        else:
+            shown.press("End")
+        assert not shown.run(OVERFLOWS)
         assert shown.run("return document.querySelector('[data-reached=true]').textContent") == "Goal: reached"
         assert shown.run("return document.querySelectorAll('.goal li:not(.met)').length") == 0
         assert shown.run("return document.documentElement.scrollWidth") <= width
@@ -196,6 +224,46 @@ def test_two_ways_move_together_and_the_shorter_one_waits(
     assert len(set(show(trace_page(problem, way, short), width=400).run(columns))) == 1
 
 
+def test_two_ways_are_drawn_in_one_size(show: Show) -> None:
+    """Though one of them builds towers, and the other does nothing."""
+    problem, way = solved("blocks-s", 5)
+    none = explain(goal_counts(problem), problem, policy="values", max_steps=0, max_states=0)
+    shown = show(trace_page(problem, way, none))
+    sizes = shown.run(
+        "return [...document.querySelectorAll('.pictures > svg')].map((one) => one.getAttribute('viewBox'))"
+    )
+    alone = show(trace_page(problem, none)).run(
+        "return document.querySelector('.pictures > svg').getAttribute('viewBox')"
+    )
+    assert len(sizes) == 2 and sizes[0] == sizes[1] != alone
+
+
+def test_a_drawing_that_is_small_on_a_phone_is_enlarged_and_follows_the_steps(show: Show) -> None:
+    map_of_many = DOMAINS["vacuum"].problem(random.Random(1), 30, robots=2, reach=20)
+    problem = load_problem(load_domain(domain_text("vacuum")), map_of_many)
+    way = solve_and_explain(problem)
+    hidden = "return document.querySelector('.enlarge').hidden"
+    assert show(trace_page(*solved("gripper", 3))).run(hidden)
+    shown = show(trace_page(problem, way), width=400)
+    assert not shown.run(hidden) and not shown.run(OVERFLOWS)
+    shown.run("document.querySelector('.enlarge').click()")
+    assert shown.run("return document.querySelector('.enlarge').getAttribute('aria-pressed')") == "true"
+    assert shown.run(OVERFLOWS) and shown.run("return document.documentElement.scrollWidth") <= 400
+    in_sight = """
+      const box = (text) => document.querySelector(text).getBoundingClientRect();
+      const place = box(".pictures"), own = box(`.moving[data-object=${arguments[0]}]`);
+      return own.left < place.right && own.right > place.left && own.top < place.bottom && own.bottom > place.top"""
+    places = set()
+    for action in way.actions:
+        shown.press("ArrowRight")
+        assert shown.run(in_sight, action[1:-1].split()[1])
+        places.add(
+            tuple(shown.run("const p = document.querySelector('.pictures'); return [p.scrollLeft, p.scrollTop]"))
+        )
+    shown.run("document.querySelector('.enlarge').click()")
+    assert not shown.run(OVERFLOWS) and len(places) > 1
+
+
 def test_light_and_dark_follow_the_reader_and_the_button(
     show: Show, problem_and_way: tuple[Problem, Explanation]
 ) -> None:
@@ -220,6 +288,39 @@ def test_markup_in_names_is_shown_and_does_nothing(show: Show, problem_and_way: 
     assert shown.run("return document.querySelectorAll('img, iframe, object').length") == 0
     assert shown.run("return document.scripts.length") == 2
     assert number(shown) == 0
+
+
+@pytest.mark.parametrize("name", [*SIZES, "own domain"])
+def test_markup_in_the_names_of_objects_actions_and_predicates_is_shown_and_does_nothing(show: Show, name: str) -> None:
+    """No problem that is read has such names; a page is safe from them all the same."""
+    data = data_of(trace_page(*solved(name)))
+    data["objects"] = [[NASTY + own, [NASTY, *types]] for own, types in data["objects"]]
+    data["actions"] = [NASTY + action for action in data["actions"]]
+    if name == "own domain":  # other drawings go by the names of predicates
+        data["predicates"] = [NASTY + own for own in data["predicates"]]
+    shown = show(fill(TRACE, NASTY, renamed(data, NASTY)))
+    shown.press("End")
+    shown.run("document.querySelectorAll('details').forEach((one) => { one.open = true })")
+    shown.run(
+        "const s = document.querySelector('.choose select'); s.selectedIndex = 1; s.dispatchEvent(new Event('change'))"
+    )
+    assert shown.run("return document.querySelectorAll('img, iframe, object, main script, [onerror]').length") == 0
+    assert shown.run("return document.scripts.length") == 2
+    assert "<img src=x" in shown.run("return document.querySelector('main').textContent")
+
+
+def renamed(data: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """The data of a page, whose drawing names its objects as the page does now."""
+    names = {own.removeprefix(prefix) for own, _ in data["objects"]}
+
+    def rename(told: Any) -> Any:
+        if isinstance(told, str):
+            return prefix + told if told in names else told
+        if isinstance(told, list):
+            return [rename(one) for one in told]
+        return {key: rename(one) for key, one in told.items()} if isinstance(told, dict) else told
+
+    return data | {"drawing": rename(data["drawing"])}
 
 
 def test_what_a_page_did_not_come_with_does_not_run(

@@ -12,7 +12,19 @@ from pages.browser import CHROMIUM, DRIVER, Browser, browser
 from pages.test_browser import NAMELESS, PALE
 from pages.test_trace_page import NASTY, draw
 from trifold.explanation import explain
-from trifold.pages import Attempt, Contender, Evaluated, Labelled, Report, Seed, Training, Tried, render_report
+from trifold.pages import (
+    Attempt,
+    Contender,
+    Evaluated,
+    Labelled,
+    Publication,
+    Report,
+    Seed,
+    TableLine,
+    Training,
+    Tried,
+    render_report,
+)
 from trifold.pages.page import trace_text
 from trifold.planning import goal_counts
 
@@ -40,14 +52,15 @@ PROBLEMS = tuple(Tried(f"problem-of-size-{size}.pddl", size, size, size % 2 == 0
 def contender(number: int) -> Contender:
     attempts = [Attempt(i, 0.1 * (i + 1), 3 + i + number) for i in range(len(PROBLEMS))]
     attempts[number] = Attempt(number, 9.0, None, "step limit", NASTY, 1000, f"trifold explain {NASTY}")
-    return Contender(f"R-GNN[{number}]", "values", (NASTY, f"R-GNN[{number}]", "values", "3 / 4"), tuple(attempts))
+    return Contender(f"R-GNN[{number}]", "values", tuple(attempts))
 
 
-ODD = Evaluated(
-    "odd", (Tried("p", None),), (Contender("m", "values", ("odd", "m", "values", "1 / 1"), (Attempt(0, 0.0, 0),)),)
-)
-MANY = Evaluated(NASTY, PROBLEMS, tuple(map(contender, range(9))))
-REPORT = Report("A report", (TRAINING,), (MANY, ODD), ("Domain", "Model", "Policy", "Coverage"), 3)
+HEADS = ("Domain", "Model", "Policy", "Coverage")
+OURS, PAPERS = TableLine((NASTY, NASTY, "values", "3 / 4")), TableLine((NASTY, "in the paper", NASTY, "4 / 4"), True)
+ODD = Evaluated("odd", (Tried("p", None),), (Contender("m", "values", (Attempt(0, 0.0, 0),)),))
+PAPER = Publication(NASTY, NASTY, HEADS, (OURS, PAPERS))
+MANY = Evaluated(NASTY, PROBLEMS, tuple(map(contender, range(9))), PAPER)
+REPORT = Report("A report", (TRAINING,), (MANY, ODD), HEADS, (OURS, PAPERS), 3)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +76,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1600, "light")])
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1600, "light"), (400, "light"), (1600, "dark")])
 def test_it_fits_can_be_read_and_the_console_is_silent(opened: Browser, page: Path, width: int, scheme: str) -> None:
     opened.open(page, width=width, scheme=scheme)
     opened.run("for (const one of document.querySelectorAll('details')) one.open = true")

@@ -15,7 +15,7 @@ from command_line import trifold
 from pages.test_trace_page import NASTY, Elements, data_of
 from trifold.errors import TrifoldError
 from trifold.evaluation import file_sha256, summarise
-from trifold.pages import Attempt, Contender, Evaluated, Report, Tried, render_report
+from trifold.pages import Attempt, Contender, Evaluated, Report, TableLine, Tried, render_report
 from trifold.reports import report_page
 
 LINES = [
@@ -145,7 +145,78 @@ def test_records_are_told_in_the_rows_of_the_table_and_by_problem(tmp_path: Path
     assert (solved["problem"], solved["length"], solved["seconds"], solved["command"]) == (1, 12, 0.5, None)
     assert (lost["outcome"], lost["message"], lost["steps"], lost["seconds"]) == ("stuck", "no way", 3, 2.0)
     assert lost["command"] == "trifold explain gripper a.pddl --policy values --html trace.html"
-    assert dict(zip(found["heads"], ours["cells"], strict=True))["Coverage"] == "1 / 2 (50 %)"
+    lines = [dict(zip(found["heads"], line["cells"], strict=True)) for line in found["lines"]]
+    told = [(line["Model"], line["Coverage"], line["Failures"], line["Seconds a problem"]) for line in lines]
+    assert told == [("LAMA", "1 / 1 (100 %)", "none", "0.00"), ("R-GNN[1]", "1 / 2 (50 %)", "1 stuck", "1.25")]
+    assert "By search" not in found["heads"] and domain["published"] is None
+
+
+def test_what_searches_and_planners_did_is_said_where_no_trace_can_show_it(tmp_path: Path) -> None:
+    lost = {"outcome": "timeout", "problem_sha256": "a"}
+    ways = {"policy": "values"}, {"policy": "values", "search": "turns"}, {"policy": "turns"}, {"policy": "first plan"}
+    page = data_of(report_page(written(tmp_path / "records.jsonl", *(record(**lost, **way) for way in ways))))
+    rows = page["evaluated"][0]["contenders"]
+    told = {row["acts"]: (row["attempts"][0]["command"], row["attempts"][0]["note"]) for row in rows}
+    assert told["values"][1] is None and told["turns"][1] is None
+    assert told["values"][0] == told["values, then turns"][0] and "--policy turns" in told["turns"][0]
+    assert told["values, then turns"][1].startswith("A trace shows the policy; turns, which")
+    assert told["first plan"][0] is None and told["first plan"][1].startswith("No trace: a planner")
+
+
+RESULTS = Path(__file__).parents[2] / "experiments"
+
+
+def in_the_page_of_results(domain: str) -> dict[tuple[str, str], list[str]]:
+    """What docs/results.md says of a domain's public files, by model and policy."""
+    page = (RESULTS.parent / "docs" / "results.md").read_text(encoding="utf-8").replace("\\", "")
+    section = page.split("## The public test files")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in section.splitlines() if line.startswith("|")]
+    first = next(i for i, row in enumerate(rows) if row[0] == domain)
+    after = next(i for i, row in enumerate(rows) if i > first and row[0])
+    return {(row[1], row[2]): row[3:] for row in rows[first:after]}
+
+
+def test_a_report_and_the_page_of_results_say_the_same_of_the_papers_own_files() -> None:
+    records = [RESULTS / name / "public" / "miconic.jsonl" for name in ("results", "lama")]
+    page = data_of(report_page(*records, references=sorted(RESULTS.glob("references*.jsonl"))))
+    expected = in_the_page_of_results("miconic")
+    lines = [dict(zip(page["heads"], line["cells"], strict=True)) for line in page["lines"]]
+    told = {(line["Model"], line["Policy"]): list(line.values())[3:-1] for line in lines}
+    assert {key: told[key] for key in expected} == expected and len(expected) == 4
+    papers = {line["cells"][1] for line in page["lines"] if line["is_published"]}
+    assert papers == {"R-GNN in the paper", "R-GNN[1] in the paper"}
+    published = page["evaluated"][0]["published"]
+    assert published["instances"].startswith("These are the very files") and "AAAI 2025" in published["source"]
+    assert sum(line["is_published"] for line in published["lines"]) == 6
+
+
+def test_rows_about_the_papers_own_files_are_named_beside_others() -> None:
+    records = [RESULTS / "results" / name / "blocks-s.jsonl" for name in ("public", "suite")]
+    page = data_of(report_page(*records, references=sorted(RESULTS.glob("references*.jsonl"))))
+    instances = page["evaluated"][0]["published"]["instances"]
+    assert "R-GNN[1] (domain 7c9ce70e) by values" in instances and "d656a1c5" not in instances
+    (papers,) = (line["cells"] for line in page["lines"] if line["cells"][1] == "R-GNN[1] in the paper")
+    assert "684 / 668 = 1.024" in papers
+
+
+def test_of_other_instances_the_papers_numbers_are_told_with_a_warning(tmp_path: Path) -> None:
+    one = record(domain="rover", problem_sha256="a", plan_length=7, objects=3)
+    page = data_of(report_page(written(tmp_path / "records.jsonl", one)))
+    ours, papers = (line["cells"] for line in page["lines"])
+    assert papers[:4] == ["rover", "R-GNN[1] in the paper, other instances", "values", "14 / 20 (70 %)"]
+    assert ours[:4] == ["rover", "R-GNN[1]", "values", "1 / 1 (100 %)"]
+    assert "other instances of the domain that it calls rovers" in page["evaluated"][0]["published"]["instances"]
+
+
+def test_a_shorter_plan_of_the_records_is_the_best_known(tmp_path: Path) -> None:
+    best = json.loads((RESULTS / "references.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    known = written(tmp_path / "best.jsonl", best | {"problem_sha256": "a", "kind": "best known", "length": 9})
+    plans = (record(problem_sha256="a", model=m, model_sha256=m, plan_length=n) for m, n in (("m", 12), ("n", 6)))
+    records = written(tmp_path / "r.jsonl", *plans)
+    page = data_of(report_page(records, references=[known]))
+    assert page["evaluated"][0]["problems"][0]["best"] == 6
+    place = page["heads"].index("Length / best known")
+    assert [line["cells"][place] for line in page["lines"]] == ["12 / 6 = 2.000", "6 / 6 = 1.000"]
 
 
 def test_references_stand_beside_the_plans(tmp_path: Path) -> None:
@@ -158,10 +229,11 @@ def test_references_stand_beside_the_plans(tmp_path: Path) -> None:
     found = data_of(report_page(records, references=[best]))
     (problem,) = found["evaluated"][0]["problems"]
     assert (problem["best"], problem["is_optimal"]) == (5, True)
-    cells = found["evaluated"][0]["contenders"][0]["cells"]
-    assert dict(zip(found["heads"], cells, strict=True))["Ratio"] == "2.000"
+    (line,) = found["lines"]
+    told = dict(zip(found["heads"], line["cells"], strict=True))
+    assert (told["Length / best known"], told["Proved optimal"]) == ("10 / 5 = 2.000", "1 of 1")
     plain = data_of(report_page(records))
-    assert "Ratio" not in plain["heads"] and plain["evaluated"][0]["problems"][0]["best"] is None
+    assert "Proved optimal" not in plain["heads"] and plain["evaluated"][0]["problems"][0]["best"] is None
 
 
 def test_the_problem_of_a_failure_is_found_by_its_hash(tmp_path: Path) -> None:
@@ -209,8 +281,8 @@ def test_what_is_no_source_of_a_report_is_refused(tmp_path: Path, run: Path) -> 
 
 
 def test_traces_bring_their_script_and_no_other() -> None:
-    one = Evaluated("d", (Tried("p", 3),), (Contender("m", "values", ("d",), (Attempt(0, 1.0, outcome="stuck"),)),))
-    plain = Report("title", evaluated=(one,), heads=("Domain",), names=1)
+    one = Evaluated("d", (Tried("p", 3),), (Contender("m", "values", (Attempt(0, 1.0, outcome="stuck"),)),))
+    plain = Report("title", evaluated=(one,), heads=("Domain",), lines=(TableLine(("d",)),), names=1)
     for report, count in ((plain, 1), (replace(plain, traces=("{}",)), 2)):
         page = render_report(report)
         policy = next(a["content"] for a, _ in Elements(page).named("meta") if a.get("http-equiv"))

@@ -1,20 +1,25 @@
 """Evaluation: attempts in child processes become flat records, and tables read only records."""
 
 from trifold.evaluation.attempt import Attempt, attempt_each
+from trifold.evaluation.comparison import LINE_COLUMNS, UNKNOWN, Line, best_total, make_line, paper_line
 from trifold.evaluation.evaluate import evaluate, threads_each
 from trifold.evaluation.first_plan import FIRST_PLAN, find_first_plans, first_plan_job
 from trifold.evaluation.job import SolveJob
 from trifold.evaluation.planner import PlannerJob, find_planner, planner_version
+from trifold.evaluation.published import PUBLISHED_IN, are_own_files, published_rows
 from trifold.evaluation.records import Record, append_record, attempt_key, file_sha256, last_of_each, read_records
-from trifold.evaluation.references import Reference, best_of_each, find_references, read_references
+from trifold.evaluation.references import Reference, best_of_each, find_references, read_references, shorten
 from trifold.evaluation.selection import Score, best_of, score_each
-from trifold.evaluation.tables import NAME_COLUMNS, RENDERERS, Row, aligned_text, rows_apart, summarise, table_cells
+from trifold.evaluation.tables import RENDERERS, Row, aligned_text, rows_apart, summarise
 
 __all__ = [
     "FIRST_PLAN",
-    "NAME_COLUMNS",
+    "LINE_COLUMNS",
+    "PUBLISHED_IN",
     "RENDERERS",
+    "UNKNOWN",
     "Attempt",
+    "Line",
     "PlannerJob",
     "Record",
     "Reference",
@@ -23,10 +28,12 @@ __all__ = [
     "SolveJob",
     "aligned_text",
     "append_record",
+    "are_own_files",
     "attempt_each",
     "attempt_key",
     "best_of",
     "best_of_each",
+    "best_total",
     "evaluate",
     "file_sha256",
     "find_first_plans",
@@ -34,12 +41,15 @@ __all__ = [
     "find_references",
     "first_plan_job",
     "last_of_each",
+    "make_line",
+    "paper_line",
     "planner_version",
+    "published_rows",
     "read_records",
     "read_references",
     "rows_apart",
     "score_each",
+    "shorten",
     "summarise",
-    "table_cells",
     "threads_each",
 ]

@@ -7,13 +7,13 @@ records of attempts do. Optimal searches run one after another, then LAMA.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
 from trifold.evaluation.planner import DOMAIN, PROBLEM, Planner, PlannerJob, ask_each, find_planner, planner_version
 from trifold.evaluation.recording import run_recorded
-from trifold.evaluation.records import file_sha256, read_typed_lines
+from trifold.evaluation.records import Record, file_sha256, read_typed_lines
 from trifold.outcomes import Outcome
 from trifold.planning import judge
 
@@ -140,6 +140,16 @@ def best_of_each(references: Iterable[Reference]) -> dict[str, Reference]:
         if reference["length"] is not None:
             rival = best.setdefault(reference["problem_sha256"], reference)
             best[reference["problem_sha256"]] = min(rival, reference, key=rank)
+    return best
+
+
+def shorten(references: Mapping[str, Reference], records: Iterable[Record]) -> dict[str, Reference]:
+    """The references, with the lengths of shorter plans where records have any; what is optimal stays."""
+    best = dict(references)
+    for record in records:
+        length, known = record["plan_length"], best.get(record["problem_sha256"])
+        if length is not None and known and known["kind"] != Outcome.OPTIMAL and known["length"] is not None:
+            best[record["problem_sha256"]] = {**known, "length": min(length, known["length"])}
     return best
 
 

@@ -170,8 +170,7 @@ def table_cells(rows: Sequence[Row]) -> list[list[str]]:
     cells[0] += ["Length / best known", "Ratio", "Compared"] if has_quality else []
     cells[0] += ["Seconds", *(name.capitalize() for name in failures)]
     for row in rows:
-        # Rounded down, so that 100 % means every instance.
-        coverage = f"{row.solved} / {row.instances} ({100 * row.solved // row.instances} %)"
+        coverage = spell_coverage(row.solved, row.instances)
         searched = ["-" if row.searched is None else str(row.searched)] if has_search else []
         lengths = [
             "-" if row.total is None else str(row.total),
@@ -182,6 +181,11 @@ def table_cells(rows: Sequence[Row]) -> list[list[str]]:
         cells[-1] += _quality_cells(row) if has_quality else []
         cells[-1] += [f"{row.seconds:.1f}", *(str(row.failures.get(name, 0)) for name in failures)]
     return cells
+
+
+def spell_coverage(solved: int, instances: int) -> str:
+    """How many of some instances were solved; the percentage is rounded down, so that 100 % means every one."""
+    return f"{solved} / {instances} ({100 * solved // instances} %)"
 
 
 def _quality_cells(row: Row) -> list[str]:

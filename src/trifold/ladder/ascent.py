@@ -121,7 +121,7 @@ class Ascent:
             self._try(kept, survey.judge, minutes, relay)
             reports = self._note(survey, ruled_out)
             self.watcher.ended(next(report for report in reports if report.rung == kept))
-        judge, path = survey.judge, self.folder.path
+        judge, path, reports = survey.judge, self.folder.path, self._note(survey, ruled_out, is_finished=True)
         kept = next(report.rung for report in reports if report.verdict == KEPT)
         advice = what_next(str(path), judge, reports, self.recipe.settings.minutes)
         return Climbed(path, self.folder.model, kept.name, judge.source, judge.fell_back, reports, advice)
@@ -160,7 +160,7 @@ class Ascent:
             )
         except KeyboardInterrupt:
             if folder.model.exists() and not self.folder.model.exists():
-                self._keep(folder.model, {})
+                self._keep(folder.model, {"is_finished": False})
             raise
         except TrifoldError as error:
             self.failed[rung.name], self.last_error = error.message, error
@@ -176,7 +176,7 @@ class Ascent:
         changes = rung.settings | {"minutes": minutes or math.inf}
         return train(self.directory, folder.path, self.recipe, device=self.device, **options, **changes)
 
-    def _note(self, survey: Survey, ruled_out: dict[str, int]) -> tuple[RungReport, ...]:
+    def _note(self, survey: Survey, ruled_out: dict[str, int], *, is_finished: bool = False) -> tuple[RungReport, ...]:
         """Write down how the rungs stand, and keep the model of the best bargain so far.
 
         In a climb that is resumed, the model that is there stays until all that was trained before has been judged.
@@ -186,12 +186,13 @@ class Ascent:
         begun = {rung.name for rung in self.rungs if self._is_begun(rung)}
         if self.found and begun <= self.found.keys() | self.failed.keys() | ruled_out.keys():
             kept = next(report.rung.name for report in reports if report.verdict == KEPT)
-            about = {"kept": kept, "rungs": [_brief(report) for report in reports]}
+            about: dict[str, Any] = {"kept": kept, "rungs": [_brief(report) for report in reports]}
+            about |= {} if is_finished else {"is_finished": False}
             self._keep(self.folder.path / kept / "model.safetensors", about)
         return reports
 
     def _keep(self, file: Path, about: dict[str, Any]) -> None:
-        """Make the model in a file that of the ladder, and let it say how it was chosen."""
+        """Make the model in a file that of the ladder, and let it say how it was chosen and if the climb ended."""
         model = Model.load(file)
         model.provenance |= {"ladder": about}
         if not self.folder.model.exists() or Model.load(self.folder.model).provenance != model.provenance:

@@ -2,14 +2,16 @@
 
 function drawBoard(roles, scene) {
   const isMap = roles.kind === "map", margin = isMap ? 62 : 34;
-  const longest = Math.max(...[...roles.cells, ...(roles.sights ?? [])].map((cell) => cell.name.length));
+  const all = [...roles.cells, ...(roles.sights ?? [])], longest = Math.max(...all.map((cell) => cell.name.length));
   const unit = isMap ? Math.min(116, Math.max(84, longest * 12)) : 58;
-  const spots = [...roles.cells, ...(roles.sights ?? [])].map((cell) => cell.at);
+  const spots = isMap ? scene.turned(all.map((cell) => cell.at)) : all.map((cell) => cell.at);
+  const pixels = new Map(all.map((cell, i) => [cell, { x: spots[i][0] * unit + margin, y: spots[i][1] * unit + margin }]));
   const width = Math.max(...spots.map(([x]) => x)) * unit + 2 * margin, height = Math.max(...spots.map(([, y]) => y)) * unit + 2 * margin;
   scene.size(width, height + (isMap ? 8 : 0), isMap ? 0.7 : 0.4);
-  const at = new Map(roles.cells.map((cell) => [cell.name, { x: cell.at[0] * unit + margin, y: cell.at[1] * unit + margin, cell }]));
+  const at = new Map(roles.cells.map((cell) => [cell.name, { ...pixels.get(cell), cell }]));
+  const sights = new Map((roles.sights ?? []).map((sight) => [sight.name, pixels.get(sight)]));
   const ground = scene.svg.appendChild(draw("g"));
-  drawWays(roles, ground, at, isMap, unit, margin);
+  drawWays(roles, ground, at, sights, isMap);
   for (const { x, y, cell } of at.values()) ground.append(place(drawCell(cell, isMap), x, y));
   if (!isMap) drawWalls(roles, ground, at, unit);
   const marks = new Layer(scene.svg), moving = new Layer(scene.svg);
@@ -51,7 +53,7 @@ function drawCell(cell, isMap) {
 }
 
 // Lines between the places of a map: grey where all can go, and else one in the colour of each who can.
-function drawWays(roles, ground, at, isMap, unit, margin) {
+function drawWays(roles, ground, at, sights, isMap) {
   for (const [left, right, who] of isMap ? roles.edges : []) {
     const a = at.get(left), b = at.get(right);
     if (!a || !b) continue;
@@ -61,7 +63,6 @@ function drawWays(roles, ground, at, isMap, unit, margin) {
       ground.append(draw("path", { class: name === null ? "way" : "way own", hue: name === null ? null : hueOf(numberOf.get(name)), d: `M${a.x + x} ${a.y + y}L${b.x + x} ${b.y + y}` }, draw("title", {}, name === null ? `${left}, ${right}` : `${left}, ${right}: for ${name}`)));
     });
   }
-  const sights = new Map((roles.sights ?? []).map((sight) => [sight.name, { x: sight.at[0] * unit + margin, y: sight.at[1] * unit + margin }]));
   for (const [sight, seen] of roles.views ?? []) {
     const a = sights.get(sight), b = at.get(seen);
     if (a && b) ground.append(draw("path", { class: "view", d: `M${a.x} ${a.y}L${b.x} ${b.y}` }));
@@ -92,7 +93,7 @@ function drawMarks(roles, facts, at, layer, isMap, sign) {
       const nth = seen.get(key) ?? 0;
       if (look !== "visited" && look !== "wall") seen.set(key, nth + 1);
       const element = layer.put(`${look} ${names.join(" ")}`, () => drawMark(look, names, sign, isMap));
-      const around = isMap && ICONS[look] && look !== "lock";
+      const around = isMap && ICONS[look] && look !== "lock" && look !== "dirt";
       place(element, spot.x + (around ? [-24, 24, 0][nth % 3] : 0), spot.y + (around ? [-20, -20, -30][nth % 3] : 0));
     }
 }
@@ -101,6 +102,7 @@ function drawMark(look, names, sign, isMap) {
   if (look === "visited") return draw("g", { class: "visited" }, isMap ? draw("circle", { r: 24 }) : draw("rect", { x: -28, y: -28, width: 56, height: 56, rx: 3 }));
   if (look === "wall") return draw("g", { class: "wall" }, draw("rect", { x: -28, y: -28, width: 56, height: 56, rx: 3 }), draw("path", { d: "M-27 -9h54M-27 9h54M-9 -27v18M12 -9v18M-9 9v18" }));
   const icon = ICONS[look]();
+  if (look === "dirt") icon.prepend(isMap ? draw("circle", { r: 25, class: "ground" }) : draw("rect", { x: -27, y: -27, width: 54, height: 54, rx: 3, class: "ground" }));
   if (look === "lander") icon.append(draw("title", {}, `lander ${names[0]}`));
   if (look === "lock" && sign(names[0]) >= 0) {
     icon.style.setProperty("--hue", hueOf(sign(names[0])));
@@ -134,7 +136,7 @@ function standTogether(here, at, layer, isMap) {
     all.forEach(([key, create], i) => {
       const rows = Math.ceil(all.length / across);
       const x = spot.x + ((i % across) - (across - 1) / 2) * wide, y = spot.y + (Math.floor(i / across) - (rows - 1) / 2) * wide + 2;
-      place(layer.put(key, create), x, y, scale);
+      place(layer.put(key, create), x, y, scale).classList.toggle("crowded", all.length > 1);
       if (key.startsWith("robot")) robot = { x, y };
     });
   }

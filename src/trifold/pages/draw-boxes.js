@@ -4,7 +4,7 @@ const token = (name, { width = 34, height = 24, round = 4, kind = "token" } = {}
   draw("g", { class: `moving ${kind}`, "data-object": name, hue: hueOf(numberOf.get(name)) },
     draw("rect", { width, height, rx: round }), label(name, width - 5, { x: width / 2, y: height / 2, size: 12 }), draw("title", {}, name));
 
-function drawCities(roles, scene, trace) {
+function drawCities(roles, scene) {
   const vehicles = new Map(roles.vehicles);
   const wanted = new Map();
   for (const part of goal) if (part.positive && part.atom.predicate === roles.at && !vehicles.has(part.atom.names[0])) group(wanted, part.atom.names[1], part.atom.names[0]);
@@ -23,12 +23,12 @@ function drawCities(roles, scene, trace) {
     return 30 + rows((found.loose.get(where) ?? []).length + coming.length) * line + parked.reduce((sum, own) => sum + vehicleHeight((found.loaded.get(own) ?? []).length) + 16, 0) + 8;
   };
   const heights = new Map();
-  for (const facts of trace.all()) {
+  for (const facts of everyState()) {
     const found = contents(facts);
     for (const { places } of roles.groups) for (const where of places) heights.set(where, Math.max(heights.get(where) ?? 76, inside(found, where)));
   }
   const tries = roles.groups.map((_, i) => layCities(roles.groups, heights, box, gap, i + 1));
-  const { spots, width, height } = tries.reduce((best, one) => (fit(one) < fit(best) ? one : best));
+  const { spots, width, height } = tries.reduce((best, one) => (fit(one, scene.isNarrow) < fit(best, scene.isNarrow) ? one : best));
   scene.size(width, height);
   const ground = scene.svg.appendChild(draw("g"));
   for (const city of spots.cities) {
@@ -73,7 +73,7 @@ function drawCities(roles, scene, trace) {
 }
 
 // How far from the shape of a screen a picture is.
-const fit = ({ width, height }) => Math.abs(Math.log(width / height / 1.5)) + Math.max(0, width - 1100) / 400;
+const fit = ({ width, height }, isNarrow) => isNarrow ? Math.abs(Math.log(width / 480)) : Math.abs(Math.log(width / height / 1.5)) + Math.max(0, width - 1100) / 400;
 
 // Cities beside each other, so many in a row, their places in rows of at most four.
 function layCities(groups, heights, box, gap, most) {
@@ -103,8 +103,9 @@ function drawRooms(roles, scene) {
   const columns = Math.max(3, Math.ceil(Math.sqrt(balls.length * 1.4))), size = 46, gap = 26;
   const wide = columns * size + 24, ballRows = Math.ceil(balls.length / columns), tall = 34 + ballRows * size + 92;
   const slot = new Map(balls.map((name, i) => [name, i]));
-  const spots = new Map(roles.rooms.map((name, i) => [name, { x: gap / 2 + i * (wide + gap), y: 8 }]));
-  scene.size(roles.rooms.length * (wide + gap), tall + 16);
+  const beside = scene.isNarrow && wide > 180 ? 1 : roles.rooms.length;
+  const spots = new Map(roles.rooms.map((name, i) => [name, { x: gap / 2 + (i % beside) * (wide + gap), y: 8 + Math.floor(i / beside) * (tall + gap) }]));
+  scene.size(beside * (wide + gap), Math.ceil(roles.rooms.length / beside) * (tall + gap) - gap + 16);
   for (const [name, { x, y }] of spots) scene.svg.append(place(draw("g", { class: "box", "data-object": name }, draw("rect", { width: wide, height: tall, rx: 8 }), label(name, wide - 20, { x: 12, y: 17, anchor: "start", size: 14 })), x, y));
   const shadows = new Layer(scene.svg), robots = new Layer(scene.svg), moving = new Layer(scene.svg);
   const ball = (name, kind) => draw("g", { class: `moving ${kind}`, "data-object": name, hue: hueOf(numberOf.get(name)) }, draw("circle", { r: 19 }), label(name, 34, { size: 12 }), draw("title", {}, name));
@@ -134,7 +135,7 @@ function drawRooms(roles, scene) {
   };
 }
 
-function drawLift(roles, scene, trace) {
+function drawLift(roles, scene) {
   const floors = roles.floors, from = new Map(roles.from), to = new Map(roles.to);
   const tall = floors.length > 24 ? 32 : 42, size = 30, step = 36;
   const most = { wait: 1, ride: 1, come: 1 };
@@ -150,7 +151,7 @@ function drawLift(roles, scene, trace) {
   const coming = new Map();
   for (const [name, floor] of to) group(coming, floor, name);
   const longest = (map) => Math.max(0, ...[...map.values()].map((all) => all.length));
-  for (const facts of trace.all()) {
+  for (const facts of everyState()) {
     const found = where(facts);
     most.wait = Math.max(most.wait, longest(found.waiting));
     most.ride = Math.max(most.ride, found.riding.length);

@@ -2,7 +2,8 @@
 
 function drawGraph(roles, scene) {
   const unit = 114, margin = 70;
-  const at = new Map(roles.places.map(([name, x, y]) => [name, { x: x * unit + margin, y: y * unit + margin * 0.7 }]));
+  const spots = scene.turned(roles.places.map(([, x, y]) => [x, y]));
+  const at = new Map(roles.places.map(([name], i) => [name, { x: spots[i][0] * unit + margin, y: spots[i][1] * unit + margin * 0.7 }]));
   const width = Math.max(...[...at.values()].map((spot) => spot.x)) + margin, height = Math.max(...[...at.values()].map((spot) => spot.y)) + margin;
   scene.size(width, height);
   const hidden = new Set(roles.dense), edges = new Layer(scene.svg), nodes = new Layer(scene.svg), texts = new Layer(scene.svg);
@@ -32,7 +33,7 @@ function drawGraph(roles, scene) {
       if (atom.names.length === 2 && !hidden.has(atom.predicate)) add(atom.names, atom.predicate, atom.predicate, changing.has(atom.predicate) ? "now" : "still");
     }
     for (const part of goal)
-      if (part.atom.names.length === 2 && part.positive && !isMet(part, facts)) add(part.atom.names, `${part.atom.predicate}?`, part.atom.predicate, "goal");
+      if (part.atom.names.length === 2 && part.positive && !isMet(part, facts)) add(part.atom.names, `${part.atom.predicate}?`, part.atom.predicate, "asked");
     for (const all of lines.values()) drawEdges(all, at, edges, texts, colour);
     const told = new Map();
     const changed = [...facts.ids].map((id) => atoms[id]).filter((atom) => changing.has(atom.predicate));
@@ -66,16 +67,24 @@ function drawEdges(all, at, edges, texts, colour) {
     place(texts.put(key, () => badge(all.map((one) => one.text).join(", "))), a.x, a.y - 26);
     return;
   }
-  const kind = ["now", "goal", "still"].find((own) => all.some((one) => one.kind === own));
+  const kind = ["now", "asked", "still"].find((own) => all.some((one) => one.kind === own));
   const length = Math.hypot(b.x - a.x, b.y - a.y) || 1, x = (b.x - a.x) / length, y = (b.y - a.y) / length;
   const reach = (ux, uy) => Math.min(24 / Math.max(0.01, Math.abs(ux)), 18 / Math.max(0.01, Math.abs(uy)));
   const r = Math.min(reach(x, y), length / 3);
   const from = [a.x + x * r, a.y + y * r], to = [b.x - x * r, b.y - y * r];
   const heads = new Set(all.map((one) => at.get(one.names[1]) === b));
   const head = ([px, py], s) => `M${px} ${py}l${-s * x * 9 - y * 4.5} ${-s * y * 9 + x * 4.5}M${px} ${py}l${-s * x * 9 + y * 4.5} ${-s * y * 9 - x * 4.5}`;
-  const path = `M${from.join(" ")}L${to.join(" ")}` + (heads.has(true) ? head(to, 1) : "") + (heads.has(false) ? head(from, -1) : "");
+  const line = `M${from.join(" ")}L${to.join(" ")}`, tips = (heads.has(true) ? head(to, 1) : "") + (heads.has(false) ? head(from, -1) : "");
   const hue = colour.get(all.find((one) => one.kind === kind).predicate);
-  edges.put(key, () => draw("path", { class: `edge ${kind}`, d: path, hue }));
+  edges.put(key, () => draw("g", { class: `edge ${kind}`, hue }, draw("path", { class: "line", d: line }), draw("path", { d: tips })));
   const text = [...new Set(all.filter((one) => kind === "still" || one.kind !== "still").map((one) => one.text))].join(", ");
-  if (kind !== "still" || length > 70) place(texts.put(`text ${key}`, () => draw("g", { class: `edge-name ${kind}`, hue }, label(text, Math.max(60, length - 40), { size: 11.5, least: 9.5, kind: "label halo" }))), (a.x + b.x) / 2, (a.y + b.y) / 2);
+  if (kind !== "still" || length > 70) place(texts.put(`text ${key}`, () => draw("g", { class: `edge-name ${kind}`, hue }, label(text, Math.max(60, length - 40), { size: 11.5, least: 9.5, kind: "label halo" }))), ...clearOf(a, b, at));
+}
+
+// Where the name of a line stands: in its middle, or as near to that as no other node is in the way.
+function clearOf(a, b, at) {
+  const spot = (part) => [a.x + (b.x - a.x) * part, a.y + (b.y - a.y) * part];
+  const others = [...at.values()].filter((own) => own !== a && own !== b);
+  const isClear = ([x, y]) => others.every((own) => Math.abs(own.x - x) > 44 || Math.abs(own.y - y) > 24);
+  return [0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78].map(spot).find(isClear) ?? spot(0.5);
 }

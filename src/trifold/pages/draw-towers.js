@@ -4,8 +4,8 @@ const BLOCK = { width: 58, height: 34, gap: 16 };
 
 function drawTowers(roles, scene, trace) {
   const columns = standing(roles, trace);
-  const width = 1 + Math.max(...columns.map((own) => Math.max(-1, ...own.values())));
-  const height = Math.max(...[...trace.all()].map((facts) => Math.max(0, ...towersOf(roles, facts).map((tower) => tower.length))));
+  const width = 1 + Math.max(...data.traces.flatMap((told) => standing(roles, new Trace(told))).map((own) => Math.max(-1, ...own.values())));
+  const height = Math.max(...[...everyState()].map((facts) => Math.max(0, ...towersOf(roles, facts).map((tower) => tower.length))));
   const step = BLOCK.width + BLOCK.gap, top = 74;
   const size = { width: Math.max(3, width) * step + BLOCK.gap, height: top + height * BLOCK.height + 14 };
   scene.size(size.width, size.height, 0.55);

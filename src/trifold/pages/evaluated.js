@@ -3,11 +3,25 @@
 const MOST_COLUMNS = 12, MOST_LISTED = 400;
 const named = (contender) => `${contender.model} · ${contender.acts}`;
 
-function overview(evaluated, heads, words) {
-  const rows = evaluated.flatMap((one, i) => one.contenders.map((row) => [[make("a", { href: `#domain-${i}` }, row.cells[0])], ...row.cells.slice(1)]));
+// A table of lines below the names of their domains, if more than one may be told of; what is published is told apart.
+function lineTable(heads, lines, words, caption, named = null) {
+  const whole = table(heads.slice(1), lines.map(({ cells }) => cells.slice(1)), { words: words - 1, caption });
+  whole.querySelectorAll("tbody tr").forEach((row, i) => {
+    row.classList.toggle("published", lines[i].is_published);
+    if (named && lines[i].cells[0] !== lines[i - 1]?.cells[0]) row.before(make("tr", { class: "domain" }, make("th", { scope: "rowgroup", colspan: heads.length - 1 }, named(lines[i].cells[0]))));
+  });
+  return whole;
+}
+
+function overview(lines, heads, words, domains) {
+  const linked = (domain) => make("a", { href: `#domain-${domains.indexOf(domain)}` }, domain);
+  const note = "Lengths are over the problems that the row's own model solved." + (lines.some((line) => line.is_published) ? " What the paper has is in italics." : "");
   return make("section", { id: "overview", "aria-labelledby": "overview-name" }, make("h2", { id: "overview-name" }, "What policies did"),
-    make("div", { class: "panel" }, table(heads, rows, { words, caption: "Coverage and plan length of each model and policy" }),
-      make("p", { class: "quiet" }, "Lengths are over the problems that the row's own model solved; seconds are of all its attempts together.")));
+    make("div", { class: "panel" }, lineTable(heads, lines, words, "Coverage and plan length of each model and policy", linked), make("p", { class: "quiet" }, note)));
+}
+
+function published(told, words) {
+  return make("div", { class: "panel" }, make("h3", {}, "Beside the paper"), lineTable(told.heads, told.lines, words, "What was tried, and what the paper has"), make("p", { class: "quiet" }, told.instances), make("p", { class: "quiet" }, told.source));
 }
 
 function domainSection(told, id) {
@@ -19,6 +33,7 @@ function domainSection(told, id) {
     unknown ? make("p", { class: "quiet" }, `Of ${counted(unknown, "problem")} no record says how many objects they have: they are in the tables alone.`) : null,
     sized.length ? coverage(told) : null,
     make("div", { class: "plots" }, ...charts(told)),
+    told.published ? published(told.published, data.names) : null,
     failures.length ? failureList(told, failures) : null,
     folded(`All attempts, problem by problem (${told.problems.length})`, attemptTable(told)));
 }

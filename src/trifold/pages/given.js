@@ -3,7 +3,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 
 const finite = (number) => typeof number === "number";
-const shown = (number, digits) => number === null ? "–" : number === "inf" ? "∞" : number === "-inf" ? "−∞" : number.toFixed(digits).replace("-", "−");
+const shown = (number, digits) => number === null ? "–" : number === "inf" ? "∞" : number === "-inf" ? "−∞" : number.toFixed(digits).replace(/^-(?=[0.]+$)/, "").replace("-", "−");
 const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 
 // Put a value to the others of its key.

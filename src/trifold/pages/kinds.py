@@ -13,6 +13,7 @@ TRACE = Kind(
         "axes.js",
         "theme.js",
         "data.js",
+        "scene.js",
         "draw-board.js",
         "draw-boxes.js",
         "draw-graph.js",

@@ -2,31 +2,6 @@
 
 const DRAWERS = { towers: drawTowers, board: drawBoard, map: drawBoard, cities: drawCities, rooms: drawRooms, lift: drawLift, graph: drawGraph };
 
-// Where a drawing is drawn: its picture, another beside it, and a place for text below.
-class Scene {
-  constructor() {
-    this.svg = draw("svg", { class: "picture" });
-    this.row = make("div", { class: "pictures", tabindex: 0, role: "img", "aria-label": "The state, drawn" }, this.svg);
-    this.below = make("div", { class: "below" });
-    this.element = make("div", { class: "drawing" }, this.row, this.below);
-  }
-  size(width, height, least = 0.75) {
-    this.frame(this.svg, width, height, Math.min(1.9, Math.max(1.25, 430 / height)), least);
-  }
-  frame(svg, width, height, most, least) {
-    svg.setAttribute("viewBox", `0 0 ${width.toFixed(0)} ${height.toFixed(0)}`);
-    svg.style.width = `${(width * most).toFixed(0)}px`;
-    svg.style.minWidth = `${(width * least).toFixed(0)}px`;
-    svg.style.maxHeight = `max(66vh, ${(height * least).toFixed(0)}px)`;
-  }
-  aside(title, width, height) {
-    const svg = draw("svg", { class: "picture" });
-    this.frame(svg, width, height, 0.75, 0.5);
-    this.row.append(make("figure", { class: "aside" }, make("figcaption", {}, title), svg));
-    return svg;
-  }
-}
-
 class Column {
   constructor(told, limits, go, select) {
     this.trace = new Trace(told);
@@ -66,6 +41,7 @@ class Column {
     this.state.show(facts, own ? step : null);
     this.around.show(facts, selected);
     const before = own ? this.trace.action(own - 1) : null;
+    this.scene.follow(before === null ? [] : before.slice(1, -1).split(" ").slice(1));
     this.now.replaceChildren(...(before === null ? ["The initial state"] : [`Step ${own}: `, make("strong", {}, before)]), make("span", { class: "values" }, finite(step.value) ? make("span", {}, `V ${shown(step.value, 2)}`) : null, step.distance === null ? null : make("span", {}, `V* ${shown(step.distance, 0)}`)));
     this.element.dataset.step = own;
     for (const one of this.element.querySelectorAll(".selected")) one.classList.remove("selected");

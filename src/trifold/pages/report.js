@@ -8,7 +8,7 @@ function startReport() {
   $("subtitle").textContent = [data.trainings.length ? counted(data.trainings.length, "training") : null, attempts ? `${counted(attempts, "attempt")} in ${counted(data.evaluated.length, "domain")}, ${counted(failures, "failure")}` : null].filter(Boolean).join(" · ");
   const sections = [
     ...data.trainings.map((one, i) => [one.name, trainingSection(one, `training-${i}`)]),
-    ...(data.evaluated.length ? [["Overview", overview(data.evaluated, data.heads, data.names)]] : []),
+    ...(data.evaluated.length ? [["Overview", overview(data.lines, data.heads, data.names, data.evaluated.map((one) => one.domain))]] : []),
     ...data.evaluated.map((one, i) => [one.domain, domainSection(one, `domain-${i}`)]),
   ];
   $("report").append(...sections.map(([, section]) => section));

@@ -78,7 +78,7 @@ class Attempt:
     outcome  None if it was solved: then `length` is that of the plan
     command  for a failure, the command that shows it step by step
     trace    the index of its trace among those of the report
-    note     why there is no trace, where one was asked for
+    note     why a failure has no trace, or what the trace leaves out
     """
 
     problem: int
@@ -94,12 +94,29 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Contender:
-    """A row of the table: a model with what it acts by, or a planner, and its attempts."""
+    """A model with what it acts by, or a planner, and its attempts."""
 
     model: str
     acts: str
-    cells: tuple[str, ...]
     attempts: tuple[Attempt, ...]
+
+
+@dataclass(frozen=True)
+class TableLine:
+    """A line of a table: of what was tried, or of what is published."""
+
+    cells: tuple[str, ...]
+    is_published: bool = False
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What is published about a domain: where, about which instances, and a table of it beside what was tried."""
+
+    source: str
+    instances: str
+    heads: tuple[str, ...]
+    lines: tuple[TableLine, ...]
 
 
 @dataclass(frozen=True)
@@ -109,13 +126,15 @@ class Evaluated:
     domain: str
     problems: tuple[Tried, ...]
     contenders: tuple[Contender, ...]
+    published: Publication | None = None
 
 
 @dataclass(frozen=True)
 class Report:
     """All that a report page says.
 
-    heads   of the table's columns, `names` of which hold words
+    heads   of the columns of the table over all domains, and of those of domains, `names` of which hold words
+    lines   of the table over all domains
     traces  the data of trace pages, that open within the report
     """
 
@@ -123,6 +142,7 @@ class Report:
     trainings: tuple[Training, ...] = ()
     evaluated: tuple[Evaluated, ...] = ()
     heads: tuple[str, ...] = ()
+    lines: tuple[TableLine, ...] = ()
     names: int = 0
     traces: tuple[str, ...] = ()
 

@@ -19,6 +19,7 @@ function fill(element, attributes, children) {
 }
 
 function place(element, x, y, scale = 1) {
+  element.spot = [x, y];
   element.style.transform = `translate(${x}px, ${y}px)` + (scale === 1 ? "" : ` scale(${scale})`);
   return element;
 }

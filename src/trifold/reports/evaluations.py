@@ -1,4 +1,4 @@
-"""What records say of policies and planners, domain by domain, in the rows of `trifold table`."""
+"""What records say of policies and planners, domain by domain, beside the best known and what is published."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
 
-from trifold.evaluation import FIRST_PLAN, Record, Reference, Row, attempt_key, rows_apart, table_cells
+from trifold.evaluation import FIRST_PLAN, Record, Reference, Row, attempt_key, rows_apart
 from trifold.limits import MAX_STEPS
 from trifold.outcomes import Outcome
-from trifold.pages import Attempt, Contender, Evaluated, Tried
+from trifold.pages import Attempt, Contender, Evaluated, TableLine, Tried
+from trifold.reports.lines import Lines, Ours, make_lines, overview, publication
 from trifold.reports.places import Places
 
 
@@ -28,29 +29,27 @@ class Traces:
     notes: dict[tuple[object, ...], str] = field(default_factory=dict)
 
 
+Heads = tuple[str, ...]
+
+
 def tell_evaluations(
     records: Sequence[Record], references: Mapping[str, Reference] | None, places: Places, traces: Traces
-) -> tuple[tuple[str, ...], tuple[Evaluated, ...]]:
-    """The heads of the table, and what was tried of each domain."""
-    found = rows_apart(records, references)
-    heads, *cells = table_cells([row for row, _ in found])
-    domains: dict[str, list[tuple[Row, list[str], list[Record]]]] = {}
-    for (row, attempts), line in zip(found, cells, strict=True):
-        domains.setdefault(row.domain, []).append((row, line, attempts))
-    return tuple(heads), tuple(
-        _tell(domain, rows, references or {}, places, traces) for domain, rows in domains.items()
+) -> tuple[tuple[Heads, tuple[TableLine, ...]], tuple[Evaluated, ...]]:
+    """The table over all domains, its heads and its lines, and what was tried of each domain."""
+    ours: dict[str, list[tuple[Row, list[Record]]]] = {}
+    for row, attempts in rows_apart(records, references):
+        ours.setdefault(row.domain, []).append((row, attempts))
+    domains = {domain: (rows, make_lines(domain, rows, references)) for domain, rows in ours.items()}
+    return overview(domains), tuple(
+        _tell(domain, rows, lines, references or {}, places, traces) for domain, (rows, lines) in domains.items()
     )
 
 
 def _tell(
-    domain: str,
-    rows: Sequence[tuple[Row, list[str], list[Record]]],
-    references: Mapping[str, Reference],
-    places: Places,
-    traces: Traces,
+    domain: str, rows: Ours, lines: Lines, references: Mapping[str, Reference], places: Places, traces: Traces
 ) -> Evaluated:
     tried: dict[str, Tried] = {}
-    for record in (record for _, _, attempts in rows for record in attempts):
+    for record in (record for _, attempts in rows for record in attempts):
         name, known = record["problem_sha256"], tried.get(record["problem_sha256"])
         objects = record["objects"] if known is None or known.objects is None else known.objects
         reference = references.get(name)
@@ -62,12 +61,11 @@ def _tell(
         Contender(
             row.model,
             row.acts,
-            tuple(line),
             tuple(sorted((_attempt(one, index, places, traces) for one in attempts), key=lambda one: one.problem)),
         )
-        for row, line, attempts in rows
+        for row, attempts in rows
     )
-    return Evaluated(domain, tuple(tried[name] for name in order), contenders)
+    return Evaluated(domain, tuple(tried[name] for name in order), contenders, publication(lines))
 
 
 def _is_optimal(reference: Reference) -> bool:
@@ -86,8 +84,16 @@ def _attempt(record: Record, index: Mapping[str, int], places: Places, traces: T
         record["steps"],
         None if solved else explain_command(record, places.find(record)),
         traces.numbers.get(key),
-        traces.notes.get(key),
+        None if solved else traces.notes.get(key) or _note(record),
     )
+
+
+def _note(record: Record) -> str | None:
+    """What a trace of a failure shows, where that is not all that was done."""
+    if record["policy"] == FIRST_PLAN:
+        return "No trace: a planner that finds no plan says nothing of the states that it saw"
+    search = record.get("search")
+    return None if search is None else f"A trace shows the policy; {search}, which searched after it, found no plan"
 
 
 def explain_command(record: Record, problem: Path | None) -> str | None:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from trifold.errors import TrifoldError
-from trifold.evaluation import NAME_COLUMNS, best_of_each, read_records, read_references
+from trifold.evaluation import best_of_each, read_records, read_references, shorten
 from trifold.pages import Report, Training, render_report
 from trifold.reports.evaluations import Traces, tell_evaluations
+from trifold.reports.lines import NAMES
 from trifold.reports.places import Places
 from trifold.words import counted
 
@@ -24,7 +25,8 @@ def report_page(
     """The page of run folders, which say what was trained on and how, and of records, which say what policies did.
 
     sources     folders that `trifold train` made, and files that `trifold evaluate` wrote
-    references  files that `trifold reference` wrote: plans are set against the best known
+    references  files that `trifold reference` wrote: plans are set against the best known, which is a shorter plan of
+                the records where there is one
     problems    folders in which to look for the problems of failures
     traces      how many failures to follow again and to show step by step within the page, the smallest problems first
     timeout     seconds for each of these
@@ -50,9 +52,10 @@ def report_page(
         from trifold.reports.traces import trace_failures  # which loads torch, and so do run folders: records need none
 
         shown = trace_failures(records, traces, places, timeout, on_trace)
-    heads, evaluated = tell_evaluations(records, best if references else None, places, shown)
+    known = shorten(best, records) if references else None
+    (heads, lines), evaluated = tell_evaluations(records, known, places, shown)
     title = _title([one.name for one in trainings], [one.domain for one in evaluated])
-    return render_report(Report(title, trainings, evaluated, heads, NAME_COLUMNS, tuple(shown.texts)))
+    return render_report(Report(title, trainings, evaluated, heads, lines, NAMES, tuple(shown.texts)))
 
 
 def _read_trainings(folders: Sequence[Path]) -> tuple[Training, ...]:

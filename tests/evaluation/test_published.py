@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
-from published import OWN_FILES, PUBLISHED, Published
-from trifold.domains import PAPER
+from trifold.domains import PAPER, domain_text
+from trifold.evaluation.published import OWN_FILES, PUBLISHED, Published, are_own_files, published_rows
+from trifold.pddl import load_domain
 
 OPTIMAL_TOTALS = {"blocks-s": 668, "blocks-m": 824, "gripper": 1764, "miconic": 1342}
 
@@ -41,3 +45,15 @@ def test_coverages_of_the_text_on_navig_xy() -> None:
     for model, percent in {"R-GNN": 59.72, "R-GNN[0]": 80.55, "R-GNN[1]": 100.0, "ET": 4.16}.items():
         row = PUBLISHED["navig-xy", model]
         assert row.policy == "strict" and int(10_000 * row.solved / row.instances) / 100 == percent
+
+
+def test_domains_are_known_by_their_names_in_pddl_and_the_papers_files_by_their_hash() -> None:
+    for domain in PAPER:
+        name = load_domain(domain_text(domain)).name
+        assert published_rows(name) == tuple(row for row in PUBLISHED.values() if row.domain == domain) != ()
+    assert published_rows("ferry") == ()
+    listed = (Path(__file__).parents[2] / "docs" / "instances.md").read_text(encoding="utf-8")
+    for domain, digest in OWN_FILES.items():
+        assert re.search(rf"\| {domain}/test \| {PUBLISHED[domain, 'R-GNN'].instances} \|.*`{digest}`", listed)
+    files = {"b.pddl": "2" * 64, "a.pddl": "1" * 64}
+    assert not are_own_files("gripper", files) and not are_own_files("grid", {})

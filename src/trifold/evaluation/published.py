@@ -6,7 +6,15 @@ alone. Means are truncated there, where ours are not. A median or a mean of an e
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+PUBLISHED_IN = (
+    "Simon Ståhlberg, Blai Bonet, Hector Geffner: Learning More Expressive General Policies for Classical Planning "
+    "Domains, AAAI 2025"
+)
+"""The paper."""
 
 SEEDS = 3
 """How many models the paper trains for each row; it keeps the one with the least validation loss."""
@@ -14,8 +22,26 @@ SEEDS = 3
 SECONDS = SEEDS * 12 * 3600
 """Their training on an NVIDIA A10."""
 
-OWN_FILES = ("blocks-s", "blocks-m", "gripper", "miconic", "logistics")
-"""The domains whose public test files are those that the paper's rows are about (docs/instances.md)."""
+OWN_FILES = {
+    "blocks-s": "ae307255ef84690df9fa2383dd0bda1d3d0ead839abb5f51dd9e7befff7e2d18",
+    "blocks-m": "24e116c2c41b75e045218fb816b70d304c507ecbd0d455ac81ac10405f6eb497",
+    "gripper": "d741e49c7ba505611d2a8d5725aef90780eed16acc971c809a26459f16f65e01",
+    "miconic": "861eaa897b6fb97b6fd3939f1317f6ebe63c84aac4a57e0e5c561c79f9b7606b",
+    "logistics": "6717b28233a593a0597669f35569583c9b11512076bf1c565c84b2c865b1f774",
+}
+"""The domains whose public test files are those that the paper's rows are about, with the hash of these files: the
+SHA-256 over their names and SHA-256s, as docs/instances.md has it."""
+
+PDDL_NAMES = {
+    "blocks": "blocks-s",
+    "blocksworld-4ops": "blocks-m",
+    "gripper-strips": "gripper",
+    "grid-visit-all": "visitall",
+    "logistics-strips": "logistics",
+    "rover": "rovers",
+    "robot-vacuum": "vacuum",
+}
+"""Names of domains in PDDL, where the paper has other ones."""
 
 # domain, architecture, solved, instances, total, median and mean length; the Edge Transformer and the 2-GNN have no
 # rows for Rovers and Vacuum: both have ternary predicates.
@@ -117,3 +143,19 @@ def _read(line: str) -> Published:
 
 PUBLISHED = {(row.domain, row.model): row for row in map(_read, _ROWS.strip().splitlines())}
 """All rows by domain and architecture, in the paper's order, Navig-xy last."""
+
+
+def published_rows(name: str) -> tuple[Published, ...]:
+    """The paper's rows about a domain by its name in PDDL; none if the paper has no domain of that name.
+
+    >>> [(row.model, row.solved) for row in published_rows("gripper-strips")][:3]
+    [('R-GNN', 18), ('R-GNN[0]', 18), ('R-GNN[1]', 11)]
+    """
+    domain = PDDL_NAMES.get(name, name)
+    return tuple(row for row in PUBLISHED.values() if row.domain == domain)
+
+
+def are_own_files(domain: str, problems: Mapping[str, str]) -> bool:
+    """Whether problems, each the name of a file with its SHA-256, are those that the paper's rows are about."""
+    listed = "".join(f"{name}:{digest}\n" for name, digest in sorted(problems.items()))
+    return OWN_FILES.get(domain) == hashlib.sha256(listed.encode()).hexdigest()
