@@ -39,7 +39,7 @@ def _few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
 def words(folder: Path, run: str, **changes: Any) -> list[str]:
     """The command that trains as ``train`` does with TINY and these changes."""
     settings = [f"--set={name}={json.dumps(value)}" for name, value in (TINY | changes).items()]
-    return ["train", str(folder), "--run", run, "--recipe=small", "--device=cpu", *settings]
+    return ["train", str(folder), "-o", run, "--recipe=small", "--device=cpu", *settings]
 
 
 class Started:
@@ -264,7 +264,7 @@ def test_a_parameter_that_no_process_has_met_has_no_gradient(monkeypatch: pytest
 
 @pytest.mark.real_children
 def test_torchrun_trains(folder: Path, tmp_path: Path) -> None:
-    """As a user starts it; and a climb, too, is one of several processes."""
+    """As a user starts it: its parser, its store and its environment."""
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "-m", "trifold"]
     train(folder, tmp_path / "alone", "small", device="cpu", **TINY)
     done = subprocess.run([*command, *words(folder, "run")], cwd=tmp_path, capture_output=True, text=True, timeout=300)
