@@ -50,8 +50,8 @@ def spell_command(words: Sequence[str]) -> str:
     return shlex.join(["python", program.name, *words[1:]])
 
 
-def describe_environment(device: str) -> dict[str, Any]:
-    """The versions and the hardware of a run, as JSON."""
+def describe_environment(device: str, processes: int = 1) -> dict[str, Any]:
+    """The versions and the hardware of a run, as JSON; a training may be one of several processes on as many cards."""
     # Both are slow to import, and records need no more than the names above.
     from importlib.metadata import PackageNotFoundError, version
 
@@ -69,7 +69,7 @@ def describe_environment(device: str) -> dict[str, Any]:
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "device": torch.cuda.get_device_name(device) if device.startswith("cuda") else device,
-    }
+    } | ({"processes": processes} if processes > 1 else {})
 
 
 @dataclass(frozen=True)

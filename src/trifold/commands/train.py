@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json as json_format
+import os
 import shlex
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -43,10 +44,22 @@ class Architectures(StrEnum):
 
 
 class TrainCommand(TyperCommand):
-    """The command `train`, which says what to write in place of an option that is a key of recipes."""
+    """The command `train`, which says what to write in place of an option that is a key of recipes.
+
+    Where torchrun starts it several times, for one training, the first process alone says anything.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        """Train."""
+        with _said_once():
+            return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options; one that became a key of recipes is refused with what to write instead."""
+        with _said_once():
+            return self._parse(ctx, args)
+
+    def _parse(self, ctx: Any, args: list[str]) -> list[str]:
         known = {name for option in self.params for name in [*option.opts, *option.secondary_opts]}
         words = args[: args.index("--")] if "--" in args else args
         flags = [word.partition("=")[0] for word in words]
@@ -57,6 +70,27 @@ class TrainCommand(TyperCommand):
                 remedy=f"use {' '.join(instead.values())}",
             )
         return super().parse_args(ctx, args)
+
+
+@contextmanager
+def _said_once() -> Iterator[None]:
+    """Let this process say nothing if it is one of several but not the first, unless it alone has something to say."""
+    if "RANK" not in os.environ:  # it is none of several, and torch need not be loaded to know it
+        yield
+        return
+    from trifold.training import Astray, is_led
+
+    if not is_led():
+        yield
+        return
+    try:
+        with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+            yield
+    except Exception as error:
+        code = getattr(error, "exit_code", None)  # what ends the first process, too: wrong usage, help, bad input
+        if code is None or isinstance(error, Astray):
+            raise
+        raise SystemExit(code) from None
 
 
 COMMAND = TrainCommand

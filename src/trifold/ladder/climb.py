@@ -26,6 +26,7 @@ from trifold.training import (
     default_recipe,
     describe_run,
     find_key,
+    lead,
     read_recipe,
     recorded_recipe,
 )
@@ -66,7 +67,7 @@ def climb(
     >>> found.kept in {"plain-32-16", "plain-32-30"}, found.fell_back
     (True, True)
     """
-    watcher = watcher or ClimbWatcher()
+    told = watcher or ClimbWatcher()
     given = {find_key(key)[1] for key in changes}
     if fixed := sorted(given & set(CHOSEN)):
         raise TrifoldError(
@@ -78,16 +79,20 @@ def climb(
     chosen = read_recipe(recipe or default_recipe(choose_device(device)), changes)
     folder, place = RunFolder(Path(run)), Path(judge) if judge is not None else None
     read_folder(Path(directory))
-    watcher.climbing(chosen.name, chosen.settings.minutes)
+    told.climbing(chosen.name, chosen.settings.minutes)
     content = describe_run(Path(directory), chosen, choose_device(device))
     content |= {RUNGS_KEY: [asdict(rung) for rung in rungs], "every": every}
-    with folder.locked():
-        folder.refuse_if_begun()
-        ascent = _ascent(folder, content, {}, workers, cache, watcher)
-        survey = ascent.survey(place)
-        survey.write(folder)
-        folder.write("config.json", content)
-        return ascent.climb(survey, is_labelled=True)
+
+    def begin(ranks: object) -> Climbed:
+        with folder.locked():
+            folder.refuse_if_begun()
+            ascent = _ascent(folder, content, {}, workers, cache, told)
+            survey = ascent.survey(place)
+            survey.write(folder)
+            folder.write("config.json", content)
+            return ascent.climb(survey, is_labelled=True)
+
+    return lead(begin, workers, cache)
 
 
 def resume_climb(
@@ -109,22 +114,26 @@ def resume_climb(
     steps, minutes  another end, also of the rungs that have come to theirs
     """
     folder = RunFolder(Path(run))
-    with folder.opened("config.json") as content:
-        _check(content)
     asked: dict[str, Any] = {"steps": steps, "minutes": minutes}
     longer = {name: value for name, value in asked.items() if value is not None}
-    content["settings"] = replace(recorded_recipe(content).settings, **longer).to_json()
-    content["device"] = choose_device(device or content["device"])
-    content["every"] = every or content["every"]
-    survey = Survey.read(folder)
-    torch.set_num_threads(content["threads"])  # sums are added in an order that depends on it
-    with folder.locked():
-        ascent = _ascent(folder, content, longer, workers, cache, watcher or ClimbWatcher())
-        if judge is not None:
-            survey = ascent.survey(Path(judge))
-            survey.write(folder)
-        folder.write("config.json", content)
-        return ascent.climb(survey, is_labelled=judge is not None)
+
+    def go_on(ranks: object) -> Climbed:
+        with folder.opened("config.json") as content:
+            _check(content)
+        content["settings"] = replace(recorded_recipe(content).settings, **longer).to_json()
+        content["device"] = choose_device(device or content["device"])
+        content["every"] = every or content["every"]
+        survey = Survey.read(folder)
+        torch.set_num_threads(content["threads"])  # sums are added in an order that depends on it
+        with folder.locked():
+            ascent = _ascent(folder, content, longer, workers, cache, watcher or ClimbWatcher())
+            if judge is not None:
+                survey = ascent.survey(Path(judge))
+                survey.write(folder)
+            folder.write("config.json", content)
+            return ascent.climb(survey, is_labelled=judge is not None)
+
+    return lead(go_on, workers, cache)
 
 
 def is_climb(run: Path) -> bool:

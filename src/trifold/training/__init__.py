@@ -1,10 +1,12 @@
 """Training: recipes, balanced batches, one visible loop, and run folders that can be resumed."""
 
 from trifold.training.advice import Advice
+from trifold.training.assist import lead
 from trifold.training.config import check_config, describe_run
 from trifold.training.coverage import Coverage, lay_tracks
 from trifold.training.larger import find_larger
 from trifold.training.loop import Progress
+from trifold.training.parallel import Astray, is_led
 from trifold.training.recipe import (
     RECIPE_KEYS,
     SECTIONS,
@@ -28,6 +30,7 @@ __all__ = [
     "RECIPE_KEYS",
     "SECTIONS",
     "Advice",
+    "Astray",
     "BalancedSampler",
     "Coverage",
     "Progress",
@@ -45,7 +48,9 @@ __all__ = [
     "describe_run",
     "find_key",
     "find_larger",
+    "is_led",
     "lay_tracks",
+    "lead",
     "read_recipe",
     "recorded_recipe",
     "resume",

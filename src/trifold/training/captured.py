@@ -12,6 +12,7 @@ from trifold.model import HeadedNetwork, LaidOutNetwork
 from trifold.nn import Backend, Found, Layout
 from trifold.structures import Structures
 from trifold.training.loss import joint_loss
+from trifold.training.parallel import GradientSum
 
 SPREAD = 8
 """A batch may hold this many standard deviations more than the mean; one beyond takes the reference's step."""
@@ -41,6 +42,9 @@ class CapturedStep:
     chosen, upcoming  (batch,) the states of this batch and of the next
     layout, found     the chosen batch, laid out for the kernels; it is overwritten in place
     loss              of the last replay
+
+    Where several processes share a batch, ``whole`` adds their gradients up, and the step is two graphs: what makes the
+    gradient of this part, and what the optimizer makes of the sum. ``shares`` is then that of ``joint_loss``.
     """
 
     def __init__(
@@ -55,8 +59,9 @@ class CapturedStep:
         *,
         precision: str = "mixed",
         clip: float | None = None,
+        whole: GradientSum | None = None,
     ) -> None:
-        self.optimizer, self.targets, self.clip = optimizer, targets, clip
+        self.optimizer, self.targets, self.clip, self.whole = optimizer, targets, clip, whole
         self.parameters = list(network.parameters())
         shares = shares.to(structures.device)
         measure = partial(likely_sizes, shares=shares, batch=batch)  # room for all but a few batches in a million
@@ -66,6 +71,10 @@ class CapturedStep:
         self.upcoming = torch.zeros_like(self.chosen)
         self.layout, self.found = self.batcher(self.chosen)
         self.held: Tensor | None = None  # the indices whose batch lies in layout and found
+        self.shares: Tensor | None = None
+        if whole is not None:
+            heads = (network.readout is not None) + (network.scores is not None)
+            self.shares = torch.ones(heads, device=structures.device)
         self.side = torch.cuda.Stream(structures.device)
         # Of its own: graphs that run at once must not share the workspace of cuBLAS.
         self.stream = torch.cuda.Stream(structures.device)
@@ -82,6 +91,8 @@ class CapturedStep:
         with torch.cuda.stream(self.stream):
             for _ in range(2):
                 self._step()
+                if self.whole is not None:
+                    self._update(self.whole)
         current.wait_stream(self.stream)
         with torch.no_grad():
             for parameter, weight in zip(self.parameters, weights, strict=True):
@@ -91,10 +102,16 @@ class CapturedStep:
 
     def _capture(self) -> None:
         self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph, stream=self.stream):
+        # With several processes a thread of NCCL's may look at its own events meanwhile, which is no harm.
+        mode = "global" if self.whole is None else "thread_local"
+        with torch.cuda.graph(self.graph, stream=self.stream, capture_error_mode=mode):
             self.loss = self._step()
+        if self.whole is not None:
+            self.update = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.update, stream=self.stream, capture_error_mode=mode):
+                self._update(self.whole)
 
-    def __call__(self, indices: Tensor, following: Tensor) -> Tensor | None:
+    def __call__(self, indices: Tensor, following: Tensor, shares: Tensor | None = None) -> Tensor | None:
         """Replay the step on a batch; None, with nothing done, if the batch is beyond the capacity."""
         if not self.batcher.fits(indices):
             return None
@@ -102,9 +119,20 @@ class CapturedStep:
             self.chosen.copy_(indices)
             self._hold(*self.batcher(self.chosen))
         self.upcoming.copy_(following.pin_memory(), non_blocking=True)
+        if self.shares is not None and shares is not None:
+            self.shares.copy_(shares.pin_memory(), non_blocking=True)
         self.graph.replay()
         self.held = following
-        return self.loss.clone()
+        return self.loss.clone() if self.whole is None else self.finish(self.whole)
+
+    def finish(self, whole: GradientSum) -> Tensor:
+        """Add the gradients of all processes up, and let the optimizer step; returns the loss of the whole batch.
+
+        The sum is outside of the graphs: a process whose part is beyond its capacity takes part in it as the others do.
+        """
+        loss = whole.add_up()
+        self.update.replay()
+        return loss
 
     def _step(self) -> Tensor:
         """The step on the chosen batch, with the upcoming one laid out meanwhile."""
@@ -113,14 +141,24 @@ class CapturedStep:
         with torch.cuda.stream(self.side):
             following = self.batcher(self.upcoming)
         read = self.laid_out.read(self.layout, self.found, len(self.chosen))
-        loss = joint_loss(*read, self.targets[self.chosen])
-        for parameter, gradient in zip(self.parameters, torch.autograd.grad(loss, self.parameters), strict=True):
-            parameter.grad = gradient
-        self._optimize(self.optimizer)
+        loss = joint_loss(*read, self.targets[self.chosen], self.shares)
+        gradients = torch.autograd.grad(loss, self.parameters)
+        if self.whole is None:
+            for parameter, gradient in zip(self.parameters, gradients, strict=True):
+                parameter.grad = gradient
+            self._optimize(self.optimizer)
+        else:
+            self.whole.put(gradients, loss)
         stream.wait_stream(self.side)
         self._hold(*following)
         self.chosen.copy_(self.upcoming)
         return loss.detach()
+
+    def _update(self, whole: GradientSum) -> None:
+        """What follows where all gradients have been added up."""
+        for parameter, part in zip(self.parameters, whole.parts, strict=True):
+            parameter.grad = part
+        self._optimize(self.optimizer)
 
     def _optimize(self, optimizer: Any) -> None:
         """Clip the gradient and let Adam step, but not where the gradient is not finite."""

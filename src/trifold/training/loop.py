@@ -17,11 +17,13 @@ from trifold.model import Model
 from trifold.training.coverage import Track, follow
 from trifold.training.larger import GLANCE_SHARE, GLANCES, LargerProblems
 from trifold.training.loss import validate
+from trifold.training.orders import GoBack, Start, check_weights
+from trifold.training.parallel import ALONE, Ranks, Step
 from trifold.training.run import Diverged, SeedFolder, TrainingState
 from trifold.training.sampler import BalancedSampler
 from trifold.training.schedule import learning_rate
 from trifold.training.settings import Settings
-from trifold.training.step import TrainingStep, build_optimizer, set_rate
+from trifold.training.step import TrainingStep, build_optimizer, forget, set_rate
 
 SAVE_SECONDS = 60.0
 """A run is saved at every validation, and at least this often while its loss is finite: what a crash can cost."""
@@ -86,6 +88,7 @@ class SeedTraining:
     folder: SeedFolder
     tracks: Sequence[Track] = ()
     larger: LargerProblems | None = None
+    ranks: Ranks = ALONE
     optimizer: torch.optim.Optimizer = field(init=False)
     state: TrainingState = field(init=False)
 
@@ -96,10 +99,14 @@ class SeedTraining:
         self.state = self.folder.load(self.model, self.optimizer)
         if self.is_done:
             return  # with nothing to build a step for
+        if not self.ranks.is_alone:
+            self.ranks.tell(Start.of(self.seed, self.model, self.optimizer))
         self.sampler = BalancedSampler(
             self.data.targets, settings.batch, self.seed, self.data.weights, settings.balance
         )
-        self.take_step = TrainingStep(self.model, self.optimizer, self.data, self.sampler, settings.clip)
+        common = self.model, self.optimizer, self.data, self.sampler
+        self.take_step = TrainingStep(*common, settings.clip, self.ranks)
+        self.ranks.meet()  # before the clock is looked at
         self.held_out = self.validation.encoded(validation_sample(self.validation, settings))
 
     @property
@@ -150,7 +157,9 @@ def train_seed(
     while not done:
         state = training.state
         if state.step < settings.steps:
-            set_rate(training.optimizer, training.rate)
+            rate = training.rate
+            set_rate(training.optimizer, rate)
+            training.ranks.tell(Step(state.step, rate))
             batch, following = following, training.sampler.draw(state.step + 1)
             total += training.take_step(batch, following)
             state = replace(state, step=state.step + 1, since=state.since + 1)
@@ -243,6 +252,7 @@ def _save(training: SeedTraining, loss_sum: float) -> None:
     training.state = replace(training.state, loss_sum=loss_sum)
     if math.isfinite(loss_sum) or not _recovers(training):
         _check(training, loss_sum)
+        check_weights(training.ranks, training.model.network, training.optimizer)
         training.folder.save(training.model, training.optimizer, training.state)
 
 
@@ -251,13 +261,12 @@ def _recovers(training: SeedTraining) -> bool:
     return training.settings.recover and training.state.best is not None
 
 
-@torch.no_grad()
 def _go_back(training: SeedTraining) -> None:
     """Take the best weights, and forget the moments that led astray: in place, as a captured step reads them there."""
-    training.model.network.load_state_dict(Model.load(training.folder.best).network.state_dict())
-    for entries in training.optimizer.state.values():
-        for value in entries.values():
-            value.zero_()
+    best = Model.load(training.folder.best).network.state_dict()
+    training.model.network.load_state_dict(best)
+    forget(training.optimizer)
+    training.ranks.tell(GoBack(best))
 
 
 def _check(training: SeedTraining, number: float) -> None:

@@ -9,25 +9,45 @@ from torch import Tensor
 
 from trifold.data import Dataset
 from trifold.memory import MESSAGES_TO_VALIDATE
-from trifold.model import HeadedNetwork, Model
+from trifold.model import HeadedNetwork, Model, ModelConfig
 from trifold.nn import Backend, Scored, action_loss, best_are_optimal
-from trifold.structures import Structures
+from trifold.structures import OPTIMAL, Structures
 
 
-def batch_loss(network: HeadedNetwork, structures: Structures, targets: Tensor, backend: Backend) -> Tensor:
+def batch_loss(
+    network: HeadedNetwork, structures: Structures, targets: Tensor, backend: Backend, shares: Tensor | None = None
+) -> Tensor:
     """The loss of a batch of encoded structures, with gradients."""
-    return joint_loss(*network.read(structures.disjoint_union(), backend), targets)
+    return joint_loss(*network.read(structures.disjoint_union(), backend), targets, shares)
 
 
-def joint_loss(values: Tensor | None, scored: Scored | None, targets: Tensor) -> Tensor:
+def joint_loss(values: Tensor | None, scored: Scored | None, targets: Tensor, shares: Tensor | None = None) -> Tensor:
     """The mean of |V* − V|, and the loss of the scores (``action_loss``), of what there is; the sum of both.
 
-    Shapes: values and targets (structures,) → ().
+    Of a part of a batch it is what that part adds to the loss of the batch: each mean is over other states, and
+    ``shares`` says which part of those of the batch are here (``share_of_means``).
+
+    Shapes: values and targets (structures,), shares (heads,) → ().
     """
     losses = [] if values is None else [(values - targets).abs().mean()]
     if scored is not None:
         losses.append(action_loss(scored, len(targets)))
-    return torch.stack(losses).sum()
+    found = torch.stack(losses)
+    return (found if shares is None else found * shares).sum()
+
+
+def are_asked(structures: Structures) -> Tensor:
+    """(structures,) whether each has an optimal action: the loss of the scores is a mean over those that have."""
+    rows = [row for row, name in enumerate(structures.signature.names) if name.endswith(OPTIMAL)]
+    return structures.atom_counts[rows].sum(0).cpu() > 0
+
+
+def share_of_means(config: ModelConfig, own: Tensor, batch: Tensor, asked: Tensor) -> Tensor:
+    """(heads,) which part of the states is here that the loss of each head is a mean over."""
+    shares = [len(own) / len(batch)] if config.has_values else []
+    if config.has_actions:
+        shares.append(int(asked[own].sum()) / max(int(asked[batch].sum()), 1))
+    return torch.tensor(shares)
 
 
 @dataclass(frozen=True)

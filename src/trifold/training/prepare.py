@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ from trifold.training.coverage import Track, lay_tracks
 from trifold.training.larger import LargerProblems, find_larger
 from trifold.training.loop import SeedTraining, validation_sample
 from trifold.training.merge import merge_states
+from trifold.training.orders import Prepare
+from trifold.training.parallel import ALONE, Ranks
 from trifold.training.recipe import recorded_recipe
 from trifold.training.run import RunFolder
 from trifold.training.settings import Settings
@@ -61,6 +63,7 @@ class Prepared:
     provenance: dict[str, Any]
     tracks: list[Track]
     larger: LargerProblems | None
+    ranks: Ranks = ALONE
 
     @property
     def backend(self) -> Backend:
@@ -79,53 +82,48 @@ class Prepared:
 
     def start(self, seed: int) -> SeedTraining:
         """The training of one seed, from where its folder stands."""
-        first = self.first
-        facts = (self.config, first.signature, self.domain_text, self.training.atom_counts)
-        model = Model.fresh(*facts, seed, first.schemas)
-        model.to(first.device).backend = first.backend
+        model = begin_model(self.first, seed)
         model.provenance = self.provenance | {"settings": self.settings.to_json() | {"seed": seed}}
         folder = self.folder.seed(seed)
         return SeedTraining(
-            model, self.training, self.validation, self.settings, seed, folder, self.tracks, self.larger
+            model, self.training, self.validation, self.settings, seed, folder, self.tracks, self.larger, self.ranks
         )
 
 
 def prepare(
-    folder: RunFolder, content: dict[str, Any], workers: int | None, cache: Path | None, watcher: Watcher
+    folder: RunFolder,
+    content: dict[str, Any],
+    workers: int | None,
+    cache: Path | None,
+    watcher: Watcher,
+    ranks: Ranks = ALONE,
 ) -> Prepared:
     """Label, split and encode the problems of a run's config, and write what came of them to its folder."""
     config, settings = ModelConfig.from_json(content["model"]), Settings.from_json(content["settings"])
+    if settings.batch < ranks.count:
+        raise TrifoldError(
+            f"{ranks.count} processes cannot share a batch of {settings.batch}",
+            remedy="use fewer processes, or a larger batch, such as --set batch=64",
+        )
+    ranks.use(content["device"])
     files = read_folder(Path(content["directory"]))
-    domain_text = read_text(files.domain)
-    problems = [*files.training, *files.validation]
+    domain_text, problems = read_text(files.domain), [*files.training, *files.validation]
     watcher.labelling(len(problems))
-    labelled = label(
-        files.domain,
-        problems,
-        limits=LabelLimits(**content["limits"]),
-        workers=workers,
-        cache=cache or default_cache(),
-        on_progress=watcher.labelled,
-    )
+    labelled = label_problems(files.domain, problems, content, workers, cache, watcher.labelled)
     parts = _read_split(folder, labelled) or split(labelled, len(files.training), settings.seed)
-    spaces = [item.space for item in parts.training if item.space is not None]
+    ranks.tell(Prepare.of(content, labelled, parts))
+    ranks.connect(content["device"])
     held_out = [item.space for item in parts.validation if item.space is not None]
-    encoder, device = config.build_encoder(), content["device"]
-    target = dead_end_target(spaces, settings.dead_ends)
-    options: dict[str, Any] = {"dead_end_target": target, "with_actions": config.has_actions, "device": device}
-    data = Dataset.build(spaces, encoder, **options, on_progress=watcher.encoding)
+    data, first, target = encode(content, parts, domain_text, watcher.encoding)
+    device = content["device"]
     # Of the validation states a sample is encoded later.
-    validation = Dataset.build(held_out, encoder, **options, max_gib=0)
-    if settings.merge:
-        data = merge_states(data, config)
+    options: dict[str, Any] = {"dead_end_target": target, "with_actions": config.has_actions, "device": device}
+    validation = Dataset.build(held_out, config.build_encoder(), **options, max_gib=0)
     summary = describe_data(domain_text, labelled, parts, target, data, validation)
     _check_unchanged(folder, summary, content["directory"])
 
-    signature, schemas = spaces[0].table.signature, spaces[0].actions.schemas if config.has_actions else ()
-    first = Model.fresh(config, signature, domain_text, data.atom_counts, settings.seed, schemas).to(device)
-    first.backend = training_backend(first, data, settings.kernels)
     summary["backend"] = training_name(first.backend)
-    environment = describe_environment(device)
+    environment = describe_environment(device, ranks.count)
     for name, facts in {"config": content, "data": summary, "environment": environment}.items():
         folder.write(f"{name}.json", facts)
     watcher.prepared(summary)
@@ -138,11 +136,51 @@ def prepare(
         "environment": environment,
         "backend": summary["backend"],
     }
-    domain = spaces[0].domain
+    domain = next(item.space.domain for item in parts.training if item.space is not None)
     tracks, found = lay_tracks(parts.validation, config.has_actions), find_larger(labelled, parts.validation)
     memory = LabelLimits(**content["limits"]).memory_gib
     larger = LargerProblems(files.domain, found, device, workers, memory) if found else None
-    return Prepared(folder, config, settings, domain_text, domain, data, validation, first, provenance, tracks, larger)
+    common = config, settings, domain_text, domain, data, validation, first, provenance
+    return Prepared(folder, *common, tracks, larger, ranks)
+
+
+def label_problems(
+    domain: Path,
+    problems: Sequence[Path],
+    content: dict[str, Any],
+    workers: int | None,
+    cache: Path | None,
+    on_progress: Callable[[Labelled], None] | None = None,
+) -> list[Labelled]:
+    """Label problems within the limits of a run's config."""
+    limits = LabelLimits(**content["limits"])
+    where = cache or default_cache()
+    return label(domain, problems, limits=limits, workers=workers, cache=where, on_progress=on_progress)
+
+
+def encode(
+    content: dict[str, Any], parts: Split, domain_text: str, on_progress: Callable[[int, int], None] | None = None
+) -> tuple[Dataset, Model, float | None]:
+    """The encoded states to learn from, an untrained model that reads them, and the target of dead ends."""
+    config, settings = ModelConfig.from_json(content["model"]), Settings.from_json(content["settings"])
+    spaces = [item.space for item in parts.training if item.space is not None]
+    target, device = dead_end_target(spaces, settings.dead_ends), content["device"]
+    options: dict[str, Any] = {"dead_end_target": target, "with_actions": config.has_actions, "device": device}
+    data = Dataset.build(spaces, config.build_encoder(), **options, on_progress=on_progress)
+    if settings.merge:
+        data = merge_states(data, config)
+    signature, schemas = spaces[0].table.signature, spaces[0].actions.schemas if config.has_actions else ()
+    first = Model.fresh(config, signature, domain_text, data.atom_counts, settings.seed, schemas).to(device)
+    first.backend = training_backend(first, data, settings.kernels)
+    return data, first, target
+
+
+def begin_model(first: Model, seed: int) -> Model:
+    """Another untrained model like the first one, from a seed."""
+    facts = first.config, first.signature, first.domain_text, first.training_atoms
+    model = Model.fresh(*facts, seed, first.schemas).to(first.device)
+    model.backend = first.backend
+    return model
 
 
 def _read_split(folder: RunFolder, labelled: Sequence[Labelled]) -> Split | None:

@@ -10,7 +10,8 @@ from trifold.errors import TrifoldError
 from trifold.model import Model
 from trifold.nn import REFERENCE, Backend, choose_backend
 from trifold.training.captured import CapturedStep
-from trifold.training.loss import batch_loss
+from trifold.training.loss import are_asked, batch_loss, share_of_means
+from trifold.training.parallel import ALONE, GradientSum, Ranks
 from trifold.training.sampler import BalancedSampler
 
 
@@ -62,6 +63,9 @@ class TrainingStep:
     gradient may have. By the backend ``cuda`` the step is captured, and the next batch is laid out meanwhile;
     ``beyond`` counts the batches that were too large for it, whose steps are taken without a graph: by the reference,
     if the backend has no gradients but in a graph.
+
+    Of several processes each takes its share of the batch. Their gradients are added up before they are clipped, and
+    each lets its own optimizer step: so all have the same weights, and the loss is that of the whole batch.
     """
 
     def __init__(
@@ -71,33 +75,62 @@ class TrainingStep:
         data: Dataset,
         sampler: BalancedSampler,
         clip: float | None = None,
+        ranks: Ranks = ALONE,
     ) -> None:
         self.network, self.optimizer, self.data, self.clip = model.network, optimizer, data, clip
         self.backend = model.backend if model.backend.gradients else REFERENCE
         self.beyond = 0
+        self.ranks, self.whole = ranks, None if ranks.is_alone else GradientSum(list(model.network.parameters()), ranks)
+        if self.whole is not None:
+            self.config, self.asked = model.config, are_asked(data.structures)
         self.captured: CapturedStep | None = None
         if captures(model.backend, data):
-            shares, batch = sampler.shares, sampler.batch
             self.captured = CapturedStep(
-                model.network, model.backend, optimizer, data.structures, data.targets, shares, batch, clip=clip
+                model.network,
+                model.backend,
+                optimizer,
+                data.structures,
+                data.targets,
+                sampler.shares,
+                len(ranks.share(torch.arange(sampler.batch))),
+                clip=clip,
+                whole=self.whole,
             )
 
     def __call__(self, indices: Tensor, following: Tensor) -> Tensor:
+        own, shares = indices, None
+        if self.whole is not None:
+            own, following = self.ranks.share(indices), self.ranks.share(following)
+            shares = share_of_means(self.config, own, indices, self.asked)
         if self.captured is None:
-            return self._step(indices)
-        loss = self.captured(indices, following)
+            return self._step(own, shares)
+        loss = self.captured(own, following, shares)
         if loss is None:
             self.beyond += 1
-            loss = self._step(indices)
+            loss = self._step(own, shares)
         return loss
 
-    def _step(self, indices: Tensor) -> Tensor:
+    def _step(self, indices: Tensor, shares: Tensor | None) -> Tensor:
         """The step as one writes it in PyTorch."""
         structures, targets = self.data.take(indices)
-        loss = batch_loss(self.network, structures, targets, self.backend)
+        shares = None if shares is None else shares.to(targets.device)
+        loss = batch_loss(self.network, structures, targets, self.backend, shares)
         self.optimizer.zero_grad()
         loss.backward()
+        if self.whole is not None:
+            self.whole.put([parameter.grad for parameter in self.whole.parameters], loss)
+            if self.captured is not None:
+                return self.captured.finish(self.whole)
+            loss = self.whole.add_up()
+            self.whole.give()
         if self.clip is not None:
             torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.clip)
         self.optimizer.step()
         return loss.detach()
+
+
+def forget(optimizer: torch.optim.Optimizer) -> None:
+    """Set all that the optimizer remembers to zero: in place, as a captured step reads it there."""
+    for entries in optimizer.state.values():
+        for value in entries.values():
+            value.zero_()

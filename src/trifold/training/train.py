@@ -14,9 +14,11 @@ from trifold.data import read_folder
 from trifold.errors import TrifoldError
 from trifold.model import Model, choose_device
 from trifold.training.advice import Advice, Evidence, advise, is_wanting
+from trifold.training.assist import lead
 from trifold.training.choose import best_seed, keep_best
-from trifold.training.config import check_config, describe_run
+from trifold.training.config import MAX_THREADS, check_config, describe_run
 from trifold.training.coverage import Coverage, follow
+from trifold.training.parallel import Parted, Ranks
 from trifold.training.plot import plot_curves
 from trifold.training.prepare import Prepared, prepare
 from trifold.training.recipe import Recipe, Value, default_recipe, read_recipe
@@ -78,16 +80,20 @@ def train(
     >>> result.steps, result.load().name
     (2, 'R-GNN[1]')
     """
-    watcher = watcher or Watcher()
-    chosen = read_recipe(recipe or default_recipe(choose_device(device)), changes)
+    told = watcher or Watcher()
     folder = RunFolder(Path(run))
-    read_folder(Path(directory))
-    if recipe is None:
-        watcher.chose(chosen.name, chosen.settings.minutes)
-    content = describe_run(Path(directory), chosen, choose_device(device))
-    with folder.locked():
-        folder.refuse_if_begun()
-        return _run(folder, content, workers, cache, watcher, try_larger)
+
+    def begin(ranks: Ranks) -> TrainingResult:
+        chosen = read_recipe(recipe or default_recipe(choose_device(device)), changes)
+        read_folder(Path(directory))
+        if recipe is None:
+            told.chose(chosen.name, chosen.settings.minutes)
+        content = describe_run(Path(directory), chosen, choose_device(device))
+        with folder.locked():
+            folder.refuse_if_begun()
+            return _run(folder, content, workers, cache, told, try_larger, ranks)
+
+    return lead(begin, workers, cache)
 
 
 def resume(
@@ -106,6 +112,24 @@ def resume(
     With the same number of steps it ends exactly where an unbroken run would have ended, on a CPU bit for bit.
     """
     folder = RunFolder(Path(run))
+    changes: dict[str, Any] = {"steps": steps, "minutes": minutes}
+
+    def go_on(ranks: Ranks) -> TrainingResult:
+        content = _read_config(folder, {name: value for name, value in changes.items() if value is not None})
+        content["device"] = choose_device(device or content["device"])
+        if folder.model.exists():
+            folder.training()  # which is read when all is done: better to know now that it cannot be
+        # Sums are added in an order that depends on it. Several processes share the cores of a machine.
+        most = MAX_THREADS if ranks.is_alone else torch.get_num_threads()
+        torch.set_num_threads(min(content["threads"], most))
+        with folder.locked():
+            return _run(folder, content, workers, cache, watcher or Watcher(), try_larger, ranks)
+
+    return lead(go_on, workers, cache)
+
+
+def _read_config(folder: RunFolder, changes: dict[str, Any]) -> dict[str, Any]:
+    """The config of a run, with another end if there are changes."""
     with folder.opened("config.json") as content:
         if "rungs" in content:
             raise TrifoldError(
@@ -115,15 +139,8 @@ def resume(
             )
         check_config(content)
         settings = Settings.from_json(content["settings"])
-    changes: dict[str, Any] = {"steps": steps, "minutes": minutes}
-    changes = {name: value for name, value in changes.items() if value is not None}
     content["settings"] = replace(settings, **changes).to_json()
-    content["device"] = choose_device(device or content["device"])
-    if folder.model.exists():
-        folder.training()  # which is read when all is done: better to know now that it cannot be
-    torch.set_num_threads(content["threads"])  # sums are added in an order that depends on it
-    with folder.locked():
-        return _run(folder, content, workers, cache, watcher or Watcher(), try_larger)
+    return content
 
 
 def _run(
@@ -132,19 +149,20 @@ def _run(
     workers: int | None,
     cache: Path | None,
     watcher: Watcher,
-    try_larger: bool = True,
+    try_larger: bool,
+    ranks: Ranks,
 ) -> TrainingResult:
     """Prepare the data, train every seed from where its folder stands, choose the best of them, and see what it does.
 
     Where an interrupt ends it, the best so far becomes the run's model.
     """
-    prepared = prepare(folder, content, workers, cache, watcher)
+    prepared = prepare(folder, content, workers, cache, watcher, ranks)
     if not try_larger:
         prepared = replace(prepared, larger=None)
     endings: dict[int, Ending] = {}
     try:
         _train_all(prepared, endings, watcher)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Parted):
         _keep(prepared, endings)
         raise
     best_seed(endings, prepared.settings.keep_by)  # raises if all have failed
@@ -178,7 +196,7 @@ def _run(
 def _train_all(prepared: Prepared, endings: dict[int, Ending], watcher: Watcher) -> None:
     """Train every seed, and keep the best and draw the curves whenever some have ended."""
     starts = [partial(prepared.start, seed) for seed in prepared.seeds]
-    most = at_once(captures(prepared.backend, prepared.training))
+    most = at_once(captures(prepared.backend, prepared.training) and prepared.ranks.is_alone)
     for ended in train_seeds(starts, watcher.progress, most, prepared.training.targets.device):
         new = dict(zip(prepared.seeds[len(endings) :], ended, strict=False))
         endings |= new
