@@ -26,6 +26,7 @@ from trifold.errors import TrifoldError
 from trifold.files import read_text
 from trifold.model import Model, ModelConfig
 from trifold.nn import Backend
+from trifold.processes import Workers
 from trifold.provenance import describe_environment
 from trifold.structures import CONSTANT
 from trifold.training.coverage import Track, lay_tracks
@@ -91,7 +92,7 @@ class Prepared:
 
 
 def prepare(
-    folder: RunFolder, content: dict[str, Any], workers: int | None, cache: Path | None, watcher: Watcher
+    folder: RunFolder, content: dict[str, Any], workers: Workers | None, cache: Path | None, watcher: Watcher
 ) -> Prepared:
     """Label, split and encode the problems of a run's config, and write what came of them to its folder."""
     config, settings = ModelConfig.from_json(content["model"]), Settings.from_json(content["settings"])
@@ -141,7 +142,8 @@ def prepare(
     domain = spaces[0].domain
     tracks, found = lay_tracks(parts.validation, config.has_actions), find_larger(labelled, parts.validation)
     memory = LabelLimits(**content["limits"]).memory_gib
-    larger = LargerProblems(files.domain, found, device, workers, memory) if found else None
+    here = workers if isinstance(workers, int) else None  # a cluster would be asked by several seeds at once
+    larger = LargerProblems(files.domain, found, device, here, memory) if found else None
     return Prepared(folder, config, settings, domain_text, domain, data, validation, first, provenance, tracks, larger)
 
 

@@ -13,6 +13,7 @@ import torch
 from trifold.data import read_folder
 from trifold.errors import TrifoldError
 from trifold.model import Model, choose_device
+from trifold.processes import Workers
 from trifold.training.advice import Advice, Evidence, advise, is_wanting
 from trifold.training.choose import best_seed, keep_best
 from trifold.training.config import check_config, describe_run
@@ -59,7 +60,7 @@ def train(
     recipe: Recipe | Path | str | None = None,
     *,
     device: str = "auto",
-    workers: int | None = None,
+    workers: Workers | None = None,
     cache: Path | None = None,
     watcher: Watcher | None = None,
     try_larger: bool = True,
@@ -96,7 +97,7 @@ def resume(
     steps: int | None = None,
     minutes: float | None = None,
     device: str | None = None,
-    workers: int | None = None,
+    workers: Workers | None = None,
     cache: Path | None = None,
     watcher: Watcher | None = None,
     try_larger: bool = True,
@@ -129,7 +130,7 @@ def resume(
 def _run(
     folder: RunFolder,
     content: dict[str, Any],
-    workers: int | None,
+    workers: Workers | None,
     cache: Path | None,
     watcher: Watcher,
     try_larger: bool = True,
