@@ -17,6 +17,7 @@ MIB = 2**20
 def main() -> None:
     """Do what the lines say until there are no more."""
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_health_check_period_ms": "500"}
+    os.environ |= {"RAY_raylet_start_wait_time_s": "200"}  # on a busy machine
     from ray.cluster_utils import Cluster
 
     options: dict[str, Any] = {"object_store_memory": 80 * MIB, "memory": 8192 * MIB, "include_dashboard": False}
