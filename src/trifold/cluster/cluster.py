@@ -197,5 +197,6 @@ class Cluster:
         self._process.wait()
         self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - 4000))
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        words = ": ".join(["the connection to the cluster was lost", *lines[-1:]])
+        last = [line for line in lines[-1:] if not line.startswith("[")]  # those are of Ray's log, and long
+        words = ": ".join(["the connection to the cluster was lost", *last])
         return TrifoldError(words, place=self._address, remedy=GOES_ON)
