@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,12 @@ class RayNodes:
     """The nodes; the first is the head, and ends with all others when this is closed."""
 
     def __init__(self, cpus: int) -> None:
+        for _ in range(2):  # a head, too, may not start in time on a busy machine
+            with suppress(RuntimeError):
+                return self._start(cpus)
+        self._start(cpus)
+
+    def _start(self, cpus: int) -> None:
         words = [sys.executable, str(SCRIPT), str(cpus)]
         pipe = subprocess.PIPE
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (it lives as long as the nodes)

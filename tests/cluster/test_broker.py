@@ -120,6 +120,13 @@ def test_a_job_that_loses_every_seat_is_a_crash_and_the_others_go_on() -> None:
     assert results[1]["outcome"] == "finished"
 
 
+def test_seats_without_jobs_are_given_back_while_others_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trifold.cluster.broker.IDLE_SECONDS", 0.0)
+    ray = FakeRay(lambda job: ([], finished(), {}))
+    work(ray, [{}] * 4)
+    assert ray.killed == 2
+
+
 def test_what_a_seat_itself_cannot_do_is_a_crash_of_the_job() -> None:
     said = work(FakeRay(lambda job: RayTaskError("OSError: [Errno 28] No space left on device")), [{}])
     ((_, _, result),) = (words for words in said if words[0] == "result")

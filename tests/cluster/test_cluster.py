@@ -109,7 +109,7 @@ def test_a_command_says_the_same_with_a_cluster(ray_nodes: RayNodes, tmp_path: P
     write_problems(tmp_path / "gripper", "gripper", [1, 2], 0)
     told = trifold("label", "gripper", "--json", "--cluster", ray_nodes.address, "--memory", "2", cwd=tmp_path)
     (summary,) = json.loads(told.stdout)
-    assert (summary["labelled"], summary["problems"]) == (2, 2) and "cluster: 2 nodes" in told.stderr
+    assert (summary["labelled"], summary["problems"]) == (2, 2) and " CPUs\n" in told.stderr
     again = trifold("label", "gripper", "--json", "--memory", "2", cwd=tmp_path)
     assert "known from before" in again.stderr and json.loads(again.stdout)[0]["states"] == summary["states"]
 

@@ -12,6 +12,7 @@ import queue
 import signal
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -31,7 +32,7 @@ MOST_LOSSES = 3
 """A job whose seat was lost so often is a crash: it may be what brings machines down."""
 
 IDLE_SECONDS = 10.0
-"""After so long without a job the seats are given back: a training that goes on needs none."""
+"""After so long without a job a seat is given back: others may need it, and a training that goes on does not."""
 
 TURN_SECONDS = 0.1
 """How long one wait for the cluster takes: a new line of the command is seen after it."""
@@ -50,12 +51,13 @@ class _Task:
 
 @dataclass(eq=False)
 class _Seat:
-    """An actor, and what is awaited of it: its greeting, or what it tells of a task; nothing if it is idle."""
+    """An actor, what is awaited of it, its greeting or what it tells of a task, and since when it has had none."""
 
     actor: Any
     awaited: Any
     task: _Task | None = None
     node: str = ""
+    since: float = field(default_factory=time.monotonic)
 
 
 @dataclass
@@ -77,20 +79,23 @@ class Broker:
     def work(self) -> None:
         """Do what is asked until the command has ended."""
         while self._listen():
-            if self.waiting or any(seat.awaited is not None for seat in self.seats):
+            if self._is_busy():
                 self._hire()
                 self._hand_out()
                 self._wait()
+            if not self.waiting:
+                self._give_back()
+
+    def _is_busy(self) -> bool:
+        return bool(self.waiting) or any(seat.task is not None for seat in self.seats)
 
     def _listen(self) -> bool:
         """Take in the lines of the command; False if it has ended."""
-        is_busy = bool(self.waiting) or any(seat.awaited is not None for seat in self.seats)
+        is_busy = self._is_busy()
         while True:
             try:
                 line = self.heard.get(block=not is_busy, timeout=IDLE_SECONDS)
             except queue.Empty:
-                if not is_busy:
-                    self._dismiss(list(self.seats))
                 return True
             if line is None:
                 return False
@@ -120,6 +125,11 @@ class Broker:
             options |= {} if memory is None else {"memory": memory}
             actor = self.ray.remote(Seat).options(**options).remote(self.ray.get)
             self.seats.append(_Seat(actor, actor.greet.remote()))
+
+    def _give_back(self) -> None:
+        """End the seats that have had no job for a while, or wait for a place that no job needs."""
+        late = time.monotonic() - IDLE_SECONDS
+        self._dismiss([seat for seat in self.seats if seat.task is None and seat.since < late])
 
     def _hand_out(self) -> None:
         """Give each idle seat a job."""
@@ -165,7 +175,7 @@ class Broker:
         except failure as error:
             if seat.task is None:
                 raise self.nodes.unfit(error) from None
-            task, seat.task, seat.awaited = seat.task, None, None
+            task, seat.task, seat.awaited, seat.since = seat.task, None, None, time.monotonic()
             self._finish(task, failed(task.index, Outcome.CRASH, TrifoldError(_last_line(error))))
         except (lost, StopIteration) as error:
             self._lose(seat, error)
@@ -174,14 +184,14 @@ class Broker:
             for event in events:
                 self.say("event", self.call, seat.task.index, event)
             if result is not None:
-                task, seat.task, seat.awaited = seat.task, None, None
+                task, seat.task, seat.awaited, seat.since = seat.task, None, None, time.monotonic()
                 self._finish(task, result | self._bring_back(task, written))
 
     def _welcome(self, seat: _Seat, node: str, versions: Mapping[str, str]) -> None:
         """Begin with a seat, if its node has what this machine has."""
         if words := differences(versions, self.nodes.versions):
             raise self.nodes.differs(node, words)
-        seat.node, seat.awaited, self.failures = node, None, 0
+        seat.node, seat.awaited, seat.since, self.failures = node, None, time.monotonic(), 0
 
     def _lose(self, seat: _Seat, error: BaseException) -> None:
         """Go on without a seat: its job waits again, unless it has brought down too many."""
