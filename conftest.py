@@ -17,6 +17,9 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
+from ray_cluster import RAY, Hands, RayNodes
+from trifold.cluster import Cluster, join_cluster
+
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when triton is imported, by whatever test comes first
 
@@ -144,6 +147,36 @@ def example_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = train(folder / "gripper", folder / "run", "small", learning_rate=0.003, **changes)
     result.model_path.rename(folder / "model.safetensors")
     return folder
+
+
+@pytest.fixture(scope="session")
+def ray_nodes() -> Iterator[RayNodes]:
+    """A Ray cluster of two nodes, with a CPU each, for the tests that are marked ``ray_cluster.RAY``."""
+    nodes = RayNodes(1)
+    nodes.add(1)
+    yield nodes
+    nodes.close()
+
+
+@pytest.fixture(scope="session")
+def ray_crew(ray_nodes: RayNodes) -> Iterator[Cluster]:
+    """The cluster, joined."""
+    with join_cluster(ray_nodes.address) as crew:
+        yield crew
+
+
+@pytest.fixture(params=["children", pytest.param("cluster", marks=RAY)])
+def hands(request: pytest.FixtureRequest) -> Hands:
+    """Each crew that there is: tests that take this hold for all of them."""
+    if request.param == "children":
+        return lambda count: count
+    crew: Cluster = request.getfixturevalue("ray_crew")
+
+    def of_size(count: int) -> Cluster:
+        crew.most = count
+        return crew
+
+    return of_size
 
 
 @pytest.fixture(autouse=True)

@@ -31,6 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "domains": {"expressions", "files"},
     "plugins": {"errors"},
     "processes": {"errors", "files", "memory", "outcomes", "plugins"},
+    "cluster": {"errors", "files", "outcomes", "plugins", "processes", "provenance"},
     "pddl": {"errors", "expressions", "lazy", "outcomes", "sealed", "structures", "tensor_file", "words"},
     "encoders": {"errors", "memory", "structures"},
     "wl": {"structures"},
@@ -51,11 +52,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "training": {"data", "domains", "errors", "evaluation", "files", "limits", "lines", "memory", "model", "nn"}
     | {"pddl", "planning", "processes", "provenance", "sealed", "shipped", "structures", "wl"},
     # Above training and evaluation: what was trained is evaluated, and the best is kept.
-    "selection": {"domains", "errors", "evaluation", "limits", "model", "pddl", "provenance", "shipped", "training"},
+    "selection": {"domains", "errors", "evaluation", "limits", "model", "pddl", "processes", "provenance"}
+    | {"shipped", "training"},
     "analysis": {"data", "encoders", "errors", "memory", "pddl", "structures", "wl"},
     # Joins what rules architectures out with what trains and what judges.
     "ladder": {"analysis", "data", "errors", "evaluation", "limits", "memory", "model", "outcomes", "pddl"}
-    | {"sealed", "selection", "training", "words"},
+    | {"processes", "sealed", "selection", "training", "words"},
     "explanation": {"analysis", "errors", "limits", "model", "outcomes", "pddl", "planning"}
     | {"processes", "shipped", "wl", "words"},
     # Of pddl: the states of a way are those of its actions, replayed.
@@ -67,7 +69,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"outcomes", "pddl", "processes", "provenance", "structures", "training"},
     "up": {"errors", "limits", "memory", "model", "outcomes", "pddl", "planning", "shipped"},
     # Of commands: a program may have the display of a training, too.
-    "watched": {"commands", "ladder", "training"},
+    "watched": {"commands", "ladder", "processes", "training"},
     "__main__": {"commands"},
 }
 MAY_IMPORT_ALL = {"__init__", "commands"}
@@ -88,7 +90,7 @@ ONLY_LIBRARIES: dict[str, set[str]] = {
     "native": {"numpy"},
     "structures": {"torch"},
 }
-LIBRARY_HOME = {"pymimir": "pddl", "unified_planning": "up"}
+LIBRARY_HOME = {"pymimir": "pddl", "unified_planning": "up", "ray": "cluster"}
 
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "base", "manager"}
 MAX_LINES = 400

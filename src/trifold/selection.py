@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trifold.errors import TrifoldError
 from trifold.limits import MAX_STEPS
+from trifold.processes import Workers
 from trifold.training import RunFolder, recorded_recipe
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def select(
     max_steps: int | None = None,
     timeout: float | None = None,
     memory_gib: float | None = None,
-    workers: int | None = None,
+    workers: Workers | None = None,
     device: str = "auto",
 ) -> Selected:
     """Keep the model of a run whose policy solves most problems, instead of the one that the training kept.

@@ -10,6 +10,7 @@ from typing import Any
 from trifold.ladder import Climbed, ClimbWatcher
 from trifold.ladder import climb as climb_ladder
 from trifold.ladder import resume_climb as resume_ladder
+from trifold.processes import Workers
 from trifold.training import Progress, Recipe, TrainingResult, Value
 from trifold.training import resume as resume_run
 from trifold.training import train as train_run
@@ -24,7 +25,7 @@ def train(
     *,
     progress: bool | Listener = False,
     device: str = "auto",
-    workers: int | None = None,
+    workers: Workers | None = None,
     **changes: Value,
 ) -> TrainingResult:
     """Learn a general policy from the problems of a folder: ``training.train``, with its progress.
@@ -50,7 +51,7 @@ def resume(
     steps: int | None = None,
     minutes: float | None = None,
     device: str | None = None,
-    workers: int | None = None,
+    workers: Workers | None = None,
 ) -> TrainingResult:
     """Go on with a run from its last save, to the end that was asked for or to another one: ``training.resume``.
 
@@ -71,7 +72,7 @@ def climb(
     every: bool = False,
     progress: bool | Listener = False,
     device: str = "auto",
-    workers: int | None = None,
+    workers: Workers | None = None,
     **changes: Value,
 ) -> Climbed:
     """Learn a policy by the cheapest architecture that is as good as the best: ``ladder.climb``, with its progress.
@@ -99,7 +100,7 @@ def resume_climb(
     steps: int | None = None,
     minutes: float | None = None,
     device: str | None = None,
-    workers: int | None = None,
+    workers: Workers | None = None,
 ) -> Climbed:
     """Go on with a climb from its last save, to the end that was asked for or to another one, or judge it anew."""
     with _watcher(progress) as watcher:

@@ -276,7 +276,7 @@ def test_the_limits_hold_for_the_model_and_the_domain(tmp_path: Path, monkeypatc
     (tmp_path / "p1.pddl").write_text("any")
     asked = []
 
-    def children(function: str, jobs: list[dict[str, Any]], *, workers: int, limits: Limits) -> Iterator[Result]:
+    def children(function: str, jobs: list[dict[str, Any]], *, limits: Limits, **others: object) -> Iterator[Result]:
         asked.append(limits)
         outcome = Outcome.TIMEOUT if len(asked) == 1 else Outcome.MEMORY_LIMIT
         yield Result(0, outcome, None, "stopped after 5 s", 5.0)

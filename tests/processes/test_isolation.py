@@ -6,18 +6,20 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ray_cluster import Hands, RayNodes
 from trifold.outcomes import Outcome
-from trifold.processes import Limits, Result, run_isolated
+from trifold.processes import Job, Limits, Result, run_isolated
 
 pytestmark = pytest.mark.real_children
 FUNCTION = "isolated_jobs:run"
-pytestmark = pytest.mark.real_children
+
+Run = Callable[..., list[Result]]
 
 
 @pytest.fixture(autouse=True)
@@ -25,23 +27,35 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
 
 
-def run(jobs: Sequence[dict[str, Any]], workers: int = 1, function: str = FUNCTION, **limits: float) -> list[Result]:
-    results = list(run_isolated(function, jobs, workers=workers, limits=Limits(**limits)))
-    return sorted(results, key=lambda result: result.job)
+@pytest.fixture
+def run(hands: Hands) -> Run:
+    def run(jobs: Sequence[Job], count: int = 1, function: str = FUNCTION, **limits: float) -> list[Result]:
+        results = list(run_isolated(function, jobs, workers=hands(count), limits=Limits(**limits)))
+        return sorted(results, key=lambda result: result.job)
+
+    return run
+
+
+def are_gone(pids: Sequence[int]) -> bool:
+    """Whether the processes end; on a cluster it takes them a moment."""
+    for _ in range(400):
+        if not any(map(is_alive, pids)):
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def is_alive(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
         return False
-    return True
 
 
-def test_every_end_has_its_name_and_others_go_on() -> None:
+def test_every_end_has_its_name_and_others_go_on(run: Run) -> None:
     ways = ["raise", "error", "segfault", "exit", "print", "object", "memory", "load", "open"]
     jobs = [step for way in ways for step in ({"do": way}, {"do": "double", "value": 21})]
-    results = run(jobs, workers=2, memory_gib=2.0)
+    results = run(jobs, count=2, memory_gib=2.0)
     ends = dict(zip(ways, results[::2], strict=True))
     assert {way: result.outcome for way, result in ends.items()} == {
         "raise": "crash", "error": "bad input", "segfault": "crash", "exit": "crash", "print": "finished",
@@ -58,55 +72,55 @@ def test_every_end_has_its_name_and_others_go_on() -> None:
     assert all((result.outcome, result.value) == ("finished", {"value": 42}) for result in results[1::2])
 
 
-def test_a_job_past_its_time_is_stopped_and_the_next_one_runs() -> None:
+def test_a_job_past_its_time_is_stopped_and_the_next_one_runs(run: Run) -> None:
     late, fine = run([{"do": "sleep", "seconds": 60}, {"do": "double", "value": 1}], seconds=0.3)
     assert late.outcome is Outcome.TIMEOUT and 0.3 <= late.seconds < 30 and late.value is None
     assert fine.value == {"value": 2}
 
 
-def test_children_are_reused_until_one_fails() -> None:
+def test_children_are_reused_until_one_fails(run: Run) -> None:
     pids = [result.value["pid"] for result in run([{"do": "pid"}] * 3) if result.value]
     assert len(pids) == 3 and len(set(pids)) == 1 and pids[0] != os.getpid()
     first, _, second = run([{"do": "pid"}, {"do": "segfault"}, {"do": "pid"}])
     assert first.value != second.value
 
 
-def test_jobs_larger_than_a_pipe_arrive() -> None:
+def test_jobs_larger_than_a_pipe_arrive(run: Run) -> None:
     (result,) = run([{"do": "double", "value": "x" * 300_000}])
     assert result.value == {"value": "x" * 600_000}
 
 
-def test_events_arrive_with_the_index_of_their_job() -> None:
+def test_events_arrive_with_the_index_of_their_job(hands: Hands) -> None:
     events: list[tuple[int, dict[str, Any]]] = []
     jobs = [{"do": "double", "value": 1}, {"do": "sleep", "seconds": 0}]
     results = run_isolated(
-        FUNCTION, jobs, workers=1, limits=Limits(), on_event=lambda job, event: events.append((job, event))
+        FUNCTION, jobs, workers=hands(1), limits=Limits(), on_event=lambda job, event: events.append((job, event))
     )
     assert len(list(results)) == 2
     assert [job for job, _ in events] == [1] and events[0][1]["pid"] != os.getpid()
 
 
 @pytest.mark.parametrize("function", ["no_such_module:run", "isolated_jobs:no_such_function", "json:dumps"])
-def test_a_function_that_cannot_be_called_is_a_crash(function: str) -> None:
+def test_a_function_that_cannot_be_called_is_a_crash(function: str, run: Run) -> None:
     assert [result.outcome for result in run([{}, {}], function=function)] == ["crash", "crash"]
 
 
-def test_no_jobs_no_results() -> None:
+def test_no_jobs_no_results(run: Run) -> None:
     assert run([]) == []
 
 
-def test_closing_the_iterator_ends_the_children() -> None:
+def test_closing_the_iterator_ends_the_children(hands: Hands) -> None:
     pids: list[int] = []
     jobs = [{"do": "sleep", "seconds": 60}, {"do": "sleep", "seconds": 60}, {"do": "sleep", "seconds": 0}]
     results = run_isolated(
-        FUNCTION, jobs[::-1], workers=2, limits=Limits(), on_event=lambda _, event: pids.append(event["pid"])
+        FUNCTION, jobs[::-1], workers=hands(2), limits=Limits(), on_event=lambda _, event: pids.append(event["pid"])
     )
     next(results)
     results.close()
-    assert pids and not any(map(is_alive, pids))
+    assert pids and are_gone(pids)
 
 
-def test_an_error_in_the_consumer_ends_the_children() -> None:
+def test_an_error_in_the_consumer_ends_the_children(hands: Hands) -> None:
     pids: list[int] = []
 
     def stop(_: int, event: dict[str, Any]) -> None:
@@ -114,12 +128,11 @@ def test_an_error_in_the_consumer_ends_the_children() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(run_isolated(FUNCTION, [{"do": "sleep", "seconds": 60}], workers=1, limits=Limits(), on_event=stop))
-    assert not is_alive(pids[0])
+        list(run_isolated(FUNCTION, [{"do": "sleep", "seconds": 60}], workers=hands(1), limits=Limits(), on_event=stop))
+    assert are_gone(pids)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells children that their parent was killed")
-def test_an_error_of_who_waits_ends_the_children() -> None:
+def test_an_error_of_who_waits_ends_the_children(hands: Hands) -> None:
     pids: list[int] = []
 
     def wait() -> None:
@@ -131,24 +144,35 @@ def test_an_error_of_who_waits_ends_the_children() -> None:
 
     jobs = [{"do": "sleep", "seconds": 60}]
     with pytest.raises(RuntimeError, match="enough"):
-        list(run_isolated(FUNCTION, jobs, workers=1, limits=Limits(), on_event=note, on_wait=wait))
-    assert not is_alive(pids[0])
+        list(run_isolated(FUNCTION, jobs, workers=hands(1), limits=Limits(), on_event=note, on_wait=wait))
+    assert are_gone(pids)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells children that their parent was killed")
 def test_children_die_with_a_parent_that_is_killed() -> None:
+    ends_with_its_parent("contextlib.nullcontext(1)")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells children that their parent was killed")
+@pytest.mark.slow
+@pytest.mark.xdist_group("ray")
+def test_jobs_on_a_cluster_die_with_a_command_that_is_killed(ray_nodes: RayNodes) -> None:
+    ends_with_its_parent(f"join_cluster({ray_nodes.address!r})")
+
+
+def ends_with_its_parent(workers: str) -> None:
     script = (
+        "import contextlib\n"
+        "from trifold.cluster import join_cluster\n"
         "from trifold.processes import Limits, run_isolated\n"
         "def show(job, event): print(event['pid'], flush=True)\n"
-        "list(run_isolated('isolated_jobs:run', [{'do': 'sleep', 'seconds': 60}], workers=1, limits=Limits(),\n"
-        "                  on_event=show))\n"
+        f"with {workers} as workers:\n"
+        "    jobs = [{'do': 'sleep', 'seconds': 60}]\n"
+        "    list(run_isolated('isolated_jobs:run', jobs, workers=workers, limits=Limits(), on_event=show))\n"
     )
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, env=environment) as parent:
         assert parent.stdout
         pid = int(parent.stdout.readline())
         parent.kill()
-    for _ in range(100):
-        if not is_alive(pid) or "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text():
-            return
-        time.sleep(0.05)
-    pytest.fail("the child is still alive")
+    assert are_gone([pid])

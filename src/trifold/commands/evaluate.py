@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trifold.commands import options
+from trifold.commands.hands import hired
 from trifold.commands.progress import show_records, tell_waiting, when_interrupted
 from trifold.limits import KNOWN_STATES, MAX_STEPS
 from trifold.words import counted
@@ -33,6 +34,8 @@ def evaluate(
     timeout: options.Timeout = None,
     memory: options.Memory = None,
     workers: options.Workers = None,
+    cluster: options.Cluster = None,
+    shared: options.Shared = None,
     device: options.Device = "auto",
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -50,11 +53,11 @@ def evaluate(
     from trifold.evaluation import evaluate as evaluate_all
     from trifold.outcomes import Outcome
     from trifold.pddl import find_domain, find_problems
-    from trifold.processes import available_cores
 
     problems = find_problems(place)
     go_on = f"interrupted; {records} keeps what is done, the same command goes on from there"
-    with when_interrupted(go_on), show_records("evaluating", len(problems), describe_attempt, quiet) as on_record:
+    shown = show_records("evaluating", len(problems), describe_attempt, quiet)
+    with when_interrupted(go_on), hired(cluster, workers, shared, quiet) as crew, shown as on_record:
         found = evaluate_all(
             model,
             problems,
@@ -68,7 +71,7 @@ def evaluate(
             improve=improve,
             timeout=timeout,
             memory_gib=memory,
-            workers=workers or available_cores(),
+            workers=crew,
             device=device,
             on_record=on_record,
             on_wait=lambda: tell_waiting(records),

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trifold.commands.options import Detour, Json, Keep, MaxStates, Memory, Quiet, Timeout, Workers
+from trifold.commands.hands import hired
+from trifold.commands.options import Cluster, Detour, Json, Keep, MaxStates, Memory, Quiet, Shared, Timeout, Workers
 from trifold.commands.progress import progress_bar, when_interrupted
 from trifold.errors import TrifoldError
 from trifold.limits import LabelLimits
@@ -39,6 +40,8 @@ def label(
     timeout: Timeout = LabelLimits.seconds,
     memory: Memory = LabelLimits.memory_gib,
     workers: Workers = None,
+    cluster: Cluster = None,
+    shared: Shared = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -63,10 +66,11 @@ def label(
     summaries: list[Summary] = []
     failed: list[Labelled] = []
     go_on = "interrupted; what was labelled is cached: the same command goes on from there"
-    with when_interrupted(go_on), _show(sum(len(files) for _, _, files in splits), quiet) as on_progress:
+    total = sum(len(files) for _, _, files in splits)
+    with when_interrupted(go_on), hired(cluster, workers, shared, quiet) as crew, _show(total, quiet) as on_progress:
         for name, domain, problems in splits:
             labelled = label_problems(
-                domain, problems, limits=limits, workers=workers, cache=default_cache(), on_progress=on_progress
+                domain, problems, limits=limits, workers=crew, cache=default_cache(), on_progress=on_progress
             )
             summaries.append(summarise_labels(name, labelled))
             failed += [item for item in labelled if item.space is None]

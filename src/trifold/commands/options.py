@@ -26,6 +26,19 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="The seed of everything
 Workers = Annotated[
     int | None, typer.Option("--workers", min=1, help="Processes that work in parallel; one per core if not given.")
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Hand the jobs out to a Ray cluster: auto is the one that this machine is a node of, or host:port of its "
+        "head. --workers then bounds the jobs at a time, one per CPU if not given.",
+    ),
+]
+Shared = Annotated[
+    Path | None,
+    typer.Option("--shared", metavar="DIR", help="A folder that all nodes of the --cluster see: its files stay in it."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Write the result to standard output as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress: only the result.")]
 Timeout = Annotated[

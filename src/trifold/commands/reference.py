@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trifold.commands.options import DomainFile, Json, Memory, Quiet, Workers
+from trifold.commands.hands import hired
+from trifold.commands.options import Cluster, DomainFile, Json, Memory, Quiet, Shared, Workers
 from trifold.commands.progress import show_records, tell_waiting, when_interrupted
 from trifold.errors import TrifoldError
 from trifold.words import counted
@@ -50,6 +51,8 @@ def reference(
     optimal_timeout: OptimalSeconds = None,
     memory: Memory = 4.0,
     workers: Workers = None,
+    cluster: Cluster = None,
+    shared: Shared = None,
     planner: PlannerFile = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -65,7 +68,6 @@ def reference(
     from trifold.evaluation import find_first_plans, find_references
     from trifold.outcomes import Outcome
     from trifold.pddl import find_domain, find_problems
-    from trifold.processes import available_cores
 
     problems = find_problems(place)
     domain = domain or find_domain(place)
@@ -76,18 +78,20 @@ def reference(
     if first and optimal_timeout is not None:
         raise TrifoldError("a first plan needs no optimal search", remedy="leave out --optimal-timeout or --first")
     path = records or Path("records.jsonl" if first else "references.jsonl")
-    limits: dict[str, Any] = {"timeout": timeout, "memory_gib": memory, "workers": workers or available_cores()}
+    limits: dict[str, Any] = {"timeout": timeout, "memory_gib": memory}
     if not first:
         limits["optimal_timeout"] = optimal_timeout
     find = find_first_plans if first else find_references
     describe = _describe_attempt if first else _describe
     go_on = f"interrupted; {path} keeps what is done, the same command goes on from there"
-    with when_interrupted(go_on), show_records("planning", len(problems), describe, quiet) as on_record:
+    shown = show_records("planning", len(problems), describe, quiet)
+    with when_interrupted(go_on), hired(cluster, workers, shared, quiet) as crew, shown as on_record:
         found: list[Any] = find(
             problems,
             domain,
             records=path,
             planner=planner,
+            workers=crew,
             on_record=on_record,
             on_wait=lambda: tell_waiting(path),
             **limits,

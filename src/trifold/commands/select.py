@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from trifold.commands.evaluate import describe_attempt
-from trifold.commands.options import Device, Json, Memory, PolicyName, Quiet, Timeout, Workers
+from trifold.commands.hands import hired
+from trifold.commands.options import Cluster, Device, Json, Memory, PolicyName, Quiet, Shared, Timeout, Workers
 from trifold.commands.progress import show_records, tell_waiting, when_interrupted
 from trifold.limits import MAX_STEPS
 from trifold.words import counted
@@ -38,6 +39,8 @@ def select(
     timeout: Timeout = None,
     memory: Memory = None,
     workers: Workers = None,
+    cluster: Cluster = None,
+    shared: Shared = None,
     device: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,
@@ -49,7 +52,6 @@ def select(
     stopped; where it keeps what is kept, no file changes. The problems must not be those that results are reported on.
     Without DIR they are those that the run's recipe describes, drawn into RUN/selection.
     """
-    from trifold.processes import available_cores
     from trifold.selection import choose_candidate, find_candidates
 
     found = find_candidates(run, place, max_steps)
@@ -59,7 +61,8 @@ def select(
     records = run / "selection.jsonl"
     go_on = f"interrupted; {records} keeps what is done, the same command goes on from there"
     total = len(found.models) * len(found.problems)
-    with when_interrupted(go_on), show_records("evaluating", total, describe_attempt, quiet) as show:
+    shown = show_records("evaluating", total, describe_attempt, quiet)
+    with when_interrupted(go_on), hired(cluster, workers, shared, quiet) as crew, shown as show:
         selected = choose_candidate(
             found,
             policy=policy,
@@ -67,7 +70,7 @@ def select(
             on_wait=lambda: tell_waiting(records),
             timeout=timeout,
             memory_gib=memory,
-            workers=workers or available_cores(),
+            workers=crew,
             device=device,
         )
     if json:

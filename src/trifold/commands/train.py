@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from trifold.commands.options import Device, Json, Quiet, Workers
+from trifold.commands.hands import hired
+from trifold.commands.options import Cluster, Device, Json, Quiet, Shared, Workers
 from trifold.errors import TrifoldError
 from trifold.memory import memory_errors
 
@@ -173,6 +174,8 @@ def train(
     seeds: Seeds = None,
     kernels: KernelsName = None,
     workers: Workers = None,
+    cluster: Cluster = None,
+    shared: Shared = None,
     device: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,
@@ -195,8 +198,9 @@ def train(
     changes = _read_changes(change or [], {name: value for name, value in flags.items() if value is not None})
     kind = _find_kind(resume, architecture, judge)
     show = nullcontext() if quiet else kind.display()
-    with _interrupts(folder), memory_errors(lambda: _less_memory(folder)), show as watcher:
-        options = kind.options | {"workers": workers, "watcher": watcher}
+    hands = hired(cluster, workers, shared, quiet)
+    with _interrupts(folder), memory_errors(lambda: _less_memory(folder)), hands as crew, show as watcher:
+        options = kind.options | {"workers": crew, "watcher": watcher}
         if directory is not None:
             result = kind.begin(directory, folder, recipe, device=device, **options, **changes)
         else:
@@ -280,7 +284,8 @@ def _read_value(text: str) -> Any:
 
 
 def _refuse_what_resuming_ignores(context: typer.Context) -> None:
-    allowed = {"resume", "steps", "minutes", "device", "workers", "json", "quiet", "architecture", "judge"}
+    allowed = {"resume", "steps", "minutes", "device", "workers", "cluster", "shared"}
+    allowed |= {"json", "quiet", "architecture", "judge"}
     for option in context.command.params:
         given = option.name and context.get_parameter_source(option.name)
         if given and given.name == "COMMANDLINE" and option.name not in allowed:

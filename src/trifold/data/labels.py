@@ -22,10 +22,11 @@ from trifold.files import open_regular, read_text, sweep, temporary_folder, writ
 from trifold.limits import LabelLimits
 from trifold.outcomes import Outcome
 from trifold.pddl import VERSION, StateSpace, load_domain
-from trifold.processes import Limits, Result, available_cores, run_isolated
+from trifold.processes import Files, Limits, Result, Workers, run_isolated
 from trifold.sealed import MAX_BYTES, SEAL, check_seal, parse_object, seal, write_object
 
 FUNCTION = "trifold.pddl.expansion:expand_to_file"
+FILES = Files(writes=("path",))
 
 CACHED_FAILURES = (Outcome.STATE_LIMIT, Outcome.TIMEOUT, Outcome.MEMORY_LIMIT, Outcome.UNSOLVABLE)
 """Outcomes that would come again under the same limits. Bad input is quick to find, and crashes may be luck."""
@@ -65,7 +66,7 @@ def label(
     problems: Sequence[str | Path],
     *,
     limits: LabelLimits | None = None,
-    workers: int | None = None,
+    workers: Workers | None = None,
     cache: Path | None = None,
     on_progress: Callable[[Labelled], None] | None = None,
 ) -> list[Labelled]:
@@ -73,7 +74,7 @@ def label(
 
     What fails of a problem is named, not raised; what is wrong with the domain, or with the cache, is raised.
 
-    workers      child processes at a time; None is one per core
+    workers      child processes at a time, or a cluster; None is one per core
     cache        folder of results that were computed before; None computes everything
     on_progress  is called with each problem as it is done
     """
@@ -115,7 +116,7 @@ def label(
                 }
             )
         bounds = Limits(limits.seconds, limits.memory_gib)
-        with closing(run_isolated(FUNCTION, jobs, workers=workers or available_cores(), limits=bounds)) as results:
+        with closing(run_isolated(FUNCTION, jobs, workers=workers, limits=bounds, files=FILES)) as results:
             for result in results:
                 index = indices[result.job]
                 finish(index, _keep(Path(problems[index]), entries[result.job], result))

@@ -12,7 +12,9 @@ from trifold.evaluation.job import SolveJob
 from trifold.memory import OutOfMemory
 from trifold.outcomes import Outcome
 from trifold.planning import Trajectory
-from trifold.processes import Limits, Result, run_isolated
+from trifold.processes import AGAIN, Files, Limits, Result, Workers, run_isolated
+
+FILES = Files(reads=("model", "domain", "problem"))
 
 
 @dataclass(frozen=True)
@@ -70,34 +72,38 @@ class _Told:
 def attempt_each(
     jobs: Sequence[SolveJob],
     *,
-    workers: int = 1,
+    workers: Workers = 1,
     limits: Limits,
     on_event: Callable[[dict[str, Any]], None] | None = None,
     on_wait: Callable[[], object] | None = None,
 ) -> Generator[Attempt, None, None]:
-    """Run the jobs in `workers` child processes, each within the limits, and yield the attempts as they end.
+    """Run the jobs in child processes, so many at once, each within the limits, and yield the attempts as they end.
 
     `on_wait` is called while they run, at least once in a second; if it raises, they end.
     """
     told = [_Told() for _ in jobs]
 
     def listen(index: int, event: dict[str, Any]) -> None:
+        if event == AGAIN:
+            told[index] = _Told()
         told[index].listen(event)
         if on_event:
             on_event(event)
 
     asked = [asdict(job) for job in jobs]
     function = "trifold.evaluation.job:solve_job"
-    for result in run_isolated(function, asked, workers=workers, limits=limits, on_event=listen, on_wait=on_wait):
+    listening: dict[str, Any] = {"on_event": listen, "on_wait": on_wait}
+    for result in run_isolated(function, asked, workers=workers, limits=limits, files=FILES, **listening):
         yield _attempt(jobs[result.job], result, told[result.job])
 
 
-def describe(job: SolveJob, limits: Limits) -> dict[str, Any]:
+def describe(job: SolveJob, limits: Limits, workers: Workers = 1) -> dict[str, Any]:
     """The names of the job's model, domain, device and hardware, and the model's origin; raises what is wrong.
 
     The limits are those of one attempt: where the model and the domain alone go beyond them, every attempt would.
     """
-    (result,) = run_isolated("trifold.evaluation.job:describe_job", [asdict(job)], workers=1, limits=limits)
+    function, asked = "trifold.evaluation.job:describe_job", [asdict(job)]
+    (result,) = run_isolated(function, asked, workers=workers, limits=limits, files=FILES)
     if result.outcome is Outcome.TIMEOUT:
         raise TrifoldError(f"reading the model and the domain was {result.message}", remedy="raise --timeout")
     if result.outcome is Outcome.MEMORY_LIMIT:

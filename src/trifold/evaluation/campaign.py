@@ -20,7 +20,7 @@ from trifold.limits import MAX_STEPS
 from trifold.outcomes import Outcome
 from trifold.pddl import find_problems
 from trifold.planning import write_plan
-from trifold.processes import Limits, available_cores
+from trifold.processes import Limits, Workers, available_cores, jobs_at_once
 from trifold.shipped import best_policy, find_model
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def evaluate(
     improve: float | None = None,
     timeout: float | None = None,
     memory_gib: float | None = None,
-    workers: int | None = 1,
+    workers: Workers | None = 1,
     device: str = "auto",
     on_record: Callable[[Record, bool], None] | None = None,
     on_wait: Callable[[], None] | None = None,
@@ -58,7 +58,8 @@ def evaluate(
     `domain` None the domain that the model carries. Without `records`, nothing is kept but what is returned. `policy`
     is one of `trifold.planning.POLICIES`, or "module:function" of one's own: child processes import it. If it is not
     given, it is the best that the model has, "actions" or "values". `timeout` and `memory_gib` bound each attempt,
-    parsing included; `workers` child processes, one per core if None, run attempts and share the cores.
+    parsing included; `workers` child processes, one per core if None, run attempts and share the cores; or
+    a cluster does.
 
     `search`, `max_states` and `improve` are those of `trifold.planning.solve`: without them it is the policy alone that
     is evaluated. They are settings as the others are, and rows of a table do not mix them.
@@ -67,7 +68,7 @@ def evaluate(
     [('problem.pddl', 'solved')]
     """
     problems = find_problems(Path(problems)) if isinstance(problems, Path | str) else problems
-    folder, workers = _plan_folder(plans, problems), workers or available_cores()
+    folder, workers = _plan_folder(plans, problems), available_cores() if workers is None else workers
     with temporary_folder() as place:
         file = _model_file(model, place)
         policy = policy or best_policy(file)
@@ -116,14 +117,15 @@ def _asked(template: SolveJob, model: str, timeout: float | None, memory_gib: fl
 
 
 def _attempt_all(
-    template: SolveJob, problems: Sequence[Path], plans: Path | None, workers: int, limits: Limits
+    template: SolveJob, problems: Sequence[Path], plans: Path | None, workers: Workers, limits: Limits
 ) -> Generator[tuple[Path, dict[str, Any]], None, None]:
     """Attempt the problems, write the plans, and yield what records say of each attempt."""
     if not problems:
         return
-    workers = max(1, min(workers, len(problems)))
+    if isinstance(workers, int):
+        workers = jobs_at_once(workers, len(problems))
     jobs = [replace(template, problem=str(problem), threads=threads_each(workers)) for problem in problems]
-    about = describe(jobs[0], limits)
+    about = describe(jobs[0], limits, workers)
     for attempt in attempt_each(jobs, workers=workers, limits=limits):
         problem, plan = Path(attempt.job.problem), attempt.trajectory.plan
         if plans and plan is not None:
@@ -139,7 +141,7 @@ def _fields(about: dict[str, Any], attempt: Attempt) -> dict[str, Any]:
         "model": about["model"],
         "domain": about["domain"],
         "device_used": about["device"],
-        "hardware": about["hardware"],
+        "hardware": (attempt.about or {}).get("hardware", about["hardware"]),  # machines of a cluster differ
         **{f"training_{fact}": value for fact, value in about["origin"].items()},
         "objects": attempt.about["objects"] if attempt.about else None,
         "outcome": trajectory.outcome.value,
@@ -158,11 +160,15 @@ def _fields(about: dict[str, Any], attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def threads_each(workers: int) -> int:
+def threads_each(workers: Workers) -> int:
     """The threads of each of this many workers: what OMP_NUM_THREADS says, or an equal share of the cores.
+
+    A job of a cluster has one of its cores.
 
     A busy machine needs the former: two threads that wait for each other are slower than one, often ten times.
     """
+    if not isinstance(workers, int):
+        return 1
     asked = os.environ.get("OMP_NUM_THREADS", "")
     return int(asked) if asked.isdigit() and int(asked) else max(1, available_cores() // workers)
 

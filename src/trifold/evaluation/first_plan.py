@@ -17,6 +17,7 @@ from trifold.evaluation.records import SCHEMA, Record, command_line, file_sha256
 from trifold.files import read_bytes
 from trifold.outcomes import Outcome
 from trifold.planning import judge
+from trifold.processes import Workers
 from trifold.provenance import processor_name
 
 PLANNER, FIRST_PLAN = "LAMA", "first plan"
@@ -30,7 +31,7 @@ def find_first_plans(
     planner: Path | str | None = None,
     timeout: float = 300.0,
     memory_gib: float | None = None,
-    workers: int = 1,
+    workers: Workers = 1,
     on_record: Callable[[Record, bool], None] | None = None,
     on_wait: Callable[[], None] | None = None,
 ) -> list[Record]:
@@ -41,6 +42,7 @@ def find_first_plans(
     the same file. `planner` None is the fast-downward.py of the package up-fast-downward.
     """
     driver = Path(planner).resolve() if planner else find_planner()
+    asked_for = str(driver) if planner else None  # a child on another machine looks for its own
     asked: dict[str, Any] = dict.fromkeys(Record.__annotations__) | {  # of a planner much of a record says nothing
         "schema": SCHEMA,
         "model": PLANNER,
@@ -60,7 +62,7 @@ def find_first_plans(
     }
 
     def run(pending: list[Path]) -> Generator[tuple[Path, dict[str, Any]], None, None]:
-        jobs = [PlannerJob(str(driver), str(domain), str(file), timeout, 0.0) for file in pending]
+        jobs = [PlannerJob(asked_for, str(domain), str(file), timeout, 0.0) for file in pending]
         for result in ask_each("first_plan:first_plan_job", jobs, workers=workers, memory_gib=memory_gib):
             failure = {"outcome": result.outcome.value, "message": result.message, "seconds": result.seconds}
             yield pending[result.job], result.value if result.value and not result.error else failure

@@ -142,12 +142,7 @@ def describe_job(job: dict[str, Any], report: Report) -> dict[str, Any]:
             find_policy(name)  # before torch, which is slow to load
     model, _, about = _prepare(asked)
     assert model is not None
-    hardware = processor_name()
-    if about["device"].startswith("cuda"):
-        import torch
-
-        hardware = torch.cuda.get_device_name(about["device"])
-    return about | {"hardware": hardware, "origin": asdict(Origin.of(model.provenance))}
+    return about | {"origin": asdict(Origin.of(model.provenance))}
 
 
 def _prepare(job: SolveJob) -> tuple[NativeModel | Model | None, Domain, dict[str, Any]]:
@@ -157,7 +152,7 @@ def _prepare(job: SolveJob) -> tuple[NativeModel | Model | None, Domain, dict[st
     if job.model is None:
         assert job.domain is not None
         domain = load_domain(Path(job.domain))
-        return None, domain, {"model": None, "domain": domain.name, "device": None}
+        return None, domain, {"model": None, "domain": domain.name, "device": None, "hardware": _hardware("cpu")}
     from trifold.model import choose_device
 
     device = choose_device(job.device)
@@ -165,7 +160,18 @@ def _prepare(job: SolveJob) -> tuple[NativeModel | Model | None, Domain, dict[st
     # The domain is not kept between jobs: the engine's objects must not live until the process ends.
     domain = model.domain if job.domain is None else load_domain(Path(job.domain))
     model.check_domain(domain)
-    return model, domain, {"model": model.name, "domain": domain.name, "device": device}
+    about = {"model": model.name, "domain": domain.name, "device": device, "hardware": _hardware(device)}
+    return model, domain, about
+
+
+@lru_cache
+def _hardware(device: str) -> str:
+    """The accelerator, or else the processor, by name."""
+    if not device.startswith("cuda"):
+        return processor_name()
+    import torch
+
+    return torch.cuda.get_device_name(device)
 
 
 @lru_cache(maxsize=1)

@@ -19,13 +19,15 @@ from trifold.expressions import parse
 from trifold.files import read_text, temporary_folder
 from trifold.outcomes import Outcome
 from trifold.planning import parse_plan
-from trifold.processes import ERRORS, Limits, Result, run_isolated, run_on_leash
+from trifold.processes import ERRORS, Files, Limits, Result, Workers, run_isolated, run_on_leash
 
 CHECKING_SECONDS = 120.0
 """What replaying plans may take on top of the time for a problem."""
 
 VERSION_SECONDS = 60
 """The planner must say what it is within this time."""
+
+FILES = Files(reads=("domain", "problem"))
 
 DOMAIN, PROBLEM, PLAN = "domain.pddl", "problem.pddl", "plan"
 
@@ -43,9 +45,9 @@ ENDS: dict[int | None, Outcome] = {
 
 @dataclass(frozen=True)
 class PlannerJob:
-    """One problem for a child process, and the planner's fast-downward.py."""
+    """One problem for a child process, and the planner's fast-downward.py; None is that of the package there."""
 
-    planner: str
+    planner: str | None
     domain: str
     problem: str
     timeout: float
@@ -79,11 +81,12 @@ def planner_version(planner: Path) -> str:
 
 
 def ask_each(
-    function: str, jobs: Sequence[PlannerJob], *, workers: int, memory_gib: float | None
+    function: str, jobs: Sequence[PlannerJob], *, workers: Workers, memory_gib: float | None
 ) -> Generator[Result, None, None]:
     """Call a function of this room, given as "module:name", with each of the jobs in child processes."""
     limits = Limits(max((job.timeout for job in jobs), default=0.0) + CHECKING_SECONDS, memory_gib)
-    return run_isolated(f"trifold.evaluation.{function}", [asdict(job) for job in jobs], workers=workers, limits=limits)
+    asked = [asdict(job) for job in jobs]
+    return run_isolated(f"trifold.evaluation.{function}", asked, workers=workers, limits=limits, files=FILES)
 
 
 class Searched(NamedTuple):
@@ -98,7 +101,7 @@ class Planner:
     """The planner and a problem that is asked of it, read once."""
 
     def __init__(self, job: PlannerJob) -> None:
-        self.driver = job.planner
+        self.driver = job.planner or str(find_planner())
         from trifold.pddl import Executor
 
         self.executor = Executor.load(Path(job.domain), Path(job.problem))

@@ -16,6 +16,7 @@ from trifold.evaluation.recording import run_recorded
 from trifold.evaluation.records import Record, file_sha256, read_typed_lines
 from trifold.outcomes import Outcome
 from trifold.planning import judge
+from trifold.processes import Workers
 
 SCHEMA = 1
 
@@ -75,7 +76,7 @@ def find_references(
     timeout: float = 300.0,
     optimal_timeout: float | None = None,
     memory_gib: float | None = None,
-    workers: int = 1,
+    workers: Workers = 1,
     on_record: Callable[[Reference, bool], None] | None = None,
     on_wait: Callable[[], None] | None = None,
 ) -> list[Reference]:
@@ -91,6 +92,7 @@ def find_references(
     up-fast-downward; another is run by this Python as well.
     """
     driver = Path(planner).resolve() if planner else find_planner()
+    asked_for = str(driver) if planner else None  # a child on another machine looks for its own
     optimal_seconds = timeout / 2 if optimal_timeout is None else min(optimal_timeout, timeout)
     asked: dict[str, Any] = {
         "schema": SCHEMA,
@@ -102,7 +104,7 @@ def find_references(
     }
 
     def run(pending: list[Path]) -> Generator[tuple[Path, dict[str, Any]], None, None]:
-        jobs = [PlannerJob(str(driver), str(domain), str(file), timeout, optimal_seconds) for file in pending]
+        jobs = [PlannerJob(asked_for, str(domain), str(file), timeout, optimal_seconds) for file in pending]
         for result in ask_each("references:reference_job", jobs, workers=workers, memory_gib=memory_gib):
             failure = {"domain": None, "kind": result.outcome.value, "length": None, "search": None}
             answer = result.value if result.value and not result.error else failure | {"message": result.message}

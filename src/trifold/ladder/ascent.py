@@ -17,6 +17,7 @@ from trifold.ladder.rungs import Rung, count_conflicts, rule_out
 from trifold.ladder.watcher import ClimbWatcher, Relay
 from trifold.memory import memory_errors
 from trifold.model import Model
+from trifold.processes import Workers
 from trifold.sealed import Damaged
 from trifold.training import Recipe, RunFolder, TrainingResult, Watcher, resume, train
 
@@ -65,7 +66,7 @@ class Ascent:
     every: bool
     device: str
     longer: dict[str, Any]
-    workers: int | None
+    workers: Workers | None
     cache: Path | None
     watcher: ClimbWatcher
     found: dict[str, Found] = field(default_factory=dict)

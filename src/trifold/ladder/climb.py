@@ -17,6 +17,7 @@ from trifold.ladder.result import Climbed
 from trifold.ladder.rungs import CHOSEN, RUNGS, Rung
 from trifold.ladder.watcher import ClimbWatcher
 from trifold.model import choose_device
+from trifold.processes import Workers
 from trifold.sealed import Damaged, fill
 from trifold.training import (
     Recipe,
@@ -47,7 +48,7 @@ def climb(
     every: bool = False,
     rungs: Sequence[Rung] = RUNGS,
     device: str = "auto",
-    workers: int | None = None,
+    workers: Workers | None = None,
     cache: Path | None = None,
     watcher: ClimbWatcher | None = None,
     **changes: Value,
@@ -103,7 +104,7 @@ def resume_climb(
     steps: int | None = None,
     minutes: float | None = None,
     device: str | None = None,
-    workers: int | None = None,
+    workers: Workers | None = None,
     cache: Path | None = None,
     watcher: ClimbWatcher | None = None,
 ) -> Climbed:
@@ -171,7 +172,7 @@ def _ascent(
     folder: RunFolder,
     content: dict[str, Any],
     longer: dict[str, Any],
-    workers: int | None,
+    workers: Workers | None,
     cache: Path | None,
     watcher: ClimbWatcher,
 ) -> Ascent:

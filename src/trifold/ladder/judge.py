@@ -12,6 +12,7 @@ from trifold.errors import TrifoldError
 from trifold.evaluation import Record, evaluate, file_sha256
 from trifold.limits import MAX_STEPS
 from trifold.pddl import find_problems, load_domain, read_problem
+from trifold.processes import Workers
 from trifold.sealed import Damaged
 from trifold.selection import draw_selection
 from trifold.training import Recipe, find_larger, lay_tracks
@@ -68,7 +69,7 @@ class Judge:
         records: Path,
         *,
         memory_gib: float | None,
-        workers: int | None,
+        workers: Workers | None,
         on_record: Callable[[Record, bool], None],
     ) -> list[Record]:
         """Follow the policy of a model on every problem, on the CPU; what is recorded already is not done again."""

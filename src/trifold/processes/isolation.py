@@ -12,13 +12,13 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
-from trifold.errors import TrifoldError
 from trifold.memory import tells_of_memory
 from trifold.outcomes import Outcome
+from trifold.processes.crew import NO_FILES, Event, Files, Job, Limits, Result, Told, Workers
 
 START_UP_SECONDS = 120.0
 """How long a child may take to start, before its time limit begins."""
@@ -27,47 +27,13 @@ REPLACE_ABOVE = 0.25
 """A child whose memory peaked above this part of its limit is replaced: freed memory stays in fragments."""
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What one job may use; None is no limit. Memory is address space."""
-
-    seconds: float | None = None
-    memory_gib: float | None = None
-
-
-@dataclass(frozen=True)
-class Result:
-    """How one job ended.
-
-    job      its index
-    outcome  finished, bad input (a TrifoldError), timeout, memory limit or crash
-    value    what the function returned if finished; message, place and remedy of a TrifoldError; otherwise None
-    message  what went wrong, in words
-    seconds  how long the job ran
-    peak_gib the most memory that its child has had, all its jobs so far included; None if it did not live to tell
-    """
-
-    job: int
-    outcome: Outcome
-    value: dict[str, Any] | None
-    message: str
-    seconds: float
-    peak_gib: float | None = None
-
-    @property
-    def error(self) -> TrifoldError | None:
-        """What to tell the user of a job that did not finish: its own error, or what befell it."""
-        if self.outcome is Outcome.FINISHED:
-            return None
-        return TrifoldError(**self.value) if self.value else TrifoldError(self.message)
-
-
 def run_isolated(
     function: str,
-    jobs: Sequence[dict[str, Any]],
+    jobs: Sequence[Job],
     *,
-    workers: int,
+    workers: Workers | None,
     limits: Limits,
+    files: Files = NO_FILES,
     on_event: Callable[[int, dict[str, Any]], None] | None = None,
     on_wait: Callable[[], object] | None = None,
 ) -> Generator[Result, None, None]:
@@ -75,44 +41,94 @@ def run_isolated(
 
     In the child it is called as ``name(job, report)`` and returns a dict; jobs, values and what it reports are JSON.
     Closing the iterator, or an exception in it, kills the children. ``on_wait`` is called while it waits for them, at
-    least once in a second, and may raise.
+    least once in a second, and may raise. This is the one place where jobs are handed out: to ``workers`` children of
+    this machine (None: one per core), or to another crew, for which ``files`` says which values of a job are paths.
     """
-    pending = deque(enumerate(jobs))
-    idle: list[_Child] = []
-    busy: list[_Child] = []
-    with selectors.DefaultSelector() as selector:
-        try:
-            while pending or busy:
+    workers = available_cores() if workers is None else workers
+    crew = Children(workers) if isinstance(workers, int) else workers
+    with closing(crew.follow(function, jobs, files, limits)) as tidings:
+        for told in tidings:
+            if isinstance(told, Result):
+                yield told
+            elif told is None:
                 if on_wait is not None:
                     on_wait()
-                while pending and len(busy) < max(workers, 1):
-                    child = idle.pop() if idle else _Child(function, limits)
-                    busy.append(child)
-                    selector.register(child.output, selectors.EVENT_READ, child)
-                    child.start(*pending.popleft())
-                wait = min(child.deadline for child in busy) - time.monotonic()
-                # An unlimited wait is cut so that an interrupt is seen on every platform.
-                ready = {key.data for key, _ in selector.select(min(max(wait, 0.0), 1.0))}
-                for child in list(busy):
-                    result = child.read(on_event) if child in ready else child.check_time()
-                    if result is not None:
-                        selector.unregister(child.output)
-                        busy.remove(child)
-                        if child.reusable:
-                            idle.append(child)
-                        else:
-                            child.kill()
-                        yield result
-        finally:
-            for child in busy + idle:
-                child.kill()
+            elif on_event is not None:
+                on_event(told.job, told.content)
+
+
+def jobs_at_once(workers: Workers | None, jobs: int) -> int:
+    """How many of the jobs are done at once; None is one per core."""
+    size = available_cores() if workers is None else workers if isinstance(workers, int) else workers.size
+    return max(1, min(size, jobs))
+
+
+class Children:
+    """The crew of this machine: child processes, which do job after job.
+
+    ``lasting``: those that are idle stay, for more jobs of the same function under the same limits, until ``close``.
+    """
+
+    def __init__(self, count: int, *, lasting: bool = False) -> None:
+        self.size = max(count, 1)
+        self._lasting = lasting
+        self._idle: list[_Child] = []
+
+    def close(self) -> None:
+        """End the idle children."""
+        while self._idle:
+            self._idle.pop().kill()
+
+    def follow(self, function: str, jobs: Sequence[Job], files: Files, limits: Limits) -> Generator[Told, None, None]:
+        """Do the jobs, and tell of them; the files are where the jobs say."""
+        pending = deque(enumerate(jobs))
+        busy: list[_Child] = []
+        with selectors.DefaultSelector() as selector:
+            try:
+                while pending or busy:
+                    yield None
+                    while pending and len(busy) < self.size:
+                        child = self._take(function, limits)
+                        busy.append(child)
+                        selector.register(child.output, selectors.EVENT_READ, child)
+                        child.start(*pending.popleft())
+                    wait = min(child.deadline for child in busy) - time.monotonic()
+                    # An unlimited wait is cut so that an interrupt is seen on every platform.
+                    ready = {key.data for key, _ in selector.select(min(max(wait, 0.0), 1.0))}
+                    for child in list(busy):
+                        for told in child.read() if child in ready else child.check_time():
+                            if isinstance(told, Result):
+                                selector.unregister(child.output)
+                                busy.remove(child)
+                                self._release(child)
+                            yield told
+            finally:
+                for child in busy:
+                    child.kill()
+                if not self._lasting:
+                    self.close()
+
+    def _take(self, function: str, limits: Limits) -> _Child:
+        """An idle child, or a new one where none is fit for this."""
+        while self._idle:
+            child = self._idle.pop()
+            if (child.function, child.limits) == (function, limits):
+                return child
+            child.kill()
+        return _Child(function, limits)
+
+    def _release(self, child: _Child) -> None:
+        if child.reusable:
+            self._idle.append(child)
+        else:
+            child.kill()
 
 
 class _Child:
     """A child process that does one job at a time."""
 
     def __init__(self, function: str, limits: Limits) -> None:
-        self.limits = limits
+        self.function, self.limits = function, limits
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the child)
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         # One thread for numpy's BLAS: each further one would reserve address space on machines with many cores.
@@ -146,35 +162,36 @@ class _Child:
         except (OSError, ValueError):
             pass  # the child has ended, and reading from it says so
 
-    def read(self, on_event: Callable[[int, dict[str, Any]], None] | None) -> Result | None:
-        """Take in what the child has written; the job's result if it has ended."""
+    def read(self) -> Iterator[Event | Result]:
+        """Take in what the child has written: events of the job, and its result if it has ended."""
         chunk = os.read(self.output.fileno(), 1 << 16)
         if not chunk:
-            return self._ended()
+            yield self._ended()
+            return
         *lines, self.buffer = (self.buffer + chunk).split(b"\n")
         for line in lines:
             kind, content = json.loads(line)
             if kind == "started":
                 self.started, self.running = time.monotonic(), True
                 self.deadline = self.started + (float("inf") if self.limits.seconds is None else self.limits.seconds)
-            elif kind == "event" and on_event is not None:
-                on_event(self.index, content)
+            elif kind == "event":
+                yield Event(self.index, content)
             elif kind == "result":
                 limit = self.limits.memory_gib
                 is_large = limit is not None and content["peak_gib"] > REPLACE_ABOVE * limit
                 outcome = Outcome(content["outcome"])
                 self.reusable = outcome in (Outcome.FINISHED, Outcome.BAD_INPUT) and not is_large
                 facts = [content[name] for name in ("value", "message", "seconds", "peak_gib")]
-                return Result(self.index, outcome, *facts)
-        return None
+                yield Result(self.index, outcome, *facts)
 
-    def check_time(self) -> Result | None:
+    def check_time(self) -> Iterator[Result]:
         """The result "timeout" if the job is past its limit."""
         if time.monotonic() < self.deadline:
-            return None
+            return
         if not self.running:
-            return self._failed(Outcome.CRASH, f"the process did not start in {START_UP_SECONDS:g} s")
-        return self._failed(Outcome.TIMEOUT, f"stopped after {self.limits.seconds:g} s")
+            yield self._failed(Outcome.CRASH, f"the process did not start in {START_UP_SECONDS:g} s")
+        else:
+            yield self._failed(Outcome.TIMEOUT, f"stopped after {self.limits.seconds:g} s")
 
     def _ended(self) -> Result:
         """The result when the child has ended without one."""

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import importlib
 import json
-import os
 import resource
 import signal
 import sys
 import time
 import traceback
 from collections.abc import Callable
-from typing import IO, Any
+from typing import Any
 
 from trifold.errors import TrifoldError
 from trifold.files import mendable
 from trifold.memory import lacks_memory
 from trifold.outcomes import Outcome
 from trifold.plugins import load_plugins
-
-PR_SET_PDEATHSIG = 1
+from trifold.processes.child import die_with_parent, take_pipes
 
 
 def main(function: str, memory: str, parent: str) -> None:
     """Do jobs until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
-    _die_with_parent(int(parent))
-    jobs, answers = _take_pipes()
+    die_with_parent(int(parent))
+    jobs, answers = take_pipes()
 
     def send(kind: str, content: dict[str, Any]) -> None:
         answers.write(json.dumps([kind, content]) + "\n")
@@ -77,24 +74,6 @@ def _memory_limit(memory: str) -> Any:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
-
-
-def _die_with_parent(parent: int) -> None:
-    """Ask Linux to kill this process when the parent ends, however it ends; elsewhere the end of input must do."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            sys.exit(1)
-
-
-def _take_pipes() -> tuple[IO[str], IO[str]]:
-    """The pipes to the parent under numbers of their own, so that no print of any library can reach them."""
-    jobs = os.fdopen(os.dup(0), encoding="utf-8")
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
-    os.dup2(nothing, 1)
-    return jobs, answers
 
 
 if __name__ == "__main__":

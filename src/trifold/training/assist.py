@@ -18,6 +18,7 @@ from trifold.errors import TrifoldError
 from trifold.files import read_text
 from trifold.memory import memory_errors
 from trifold.model import Model
+from trifold.processes import Workers
 from trifold.training.orders import Compare, GoBack, Prepare, Start, describe_labels, digest_weights
 from trifold.training.parallel import Astray, End, Parted, Ranks, Step, in_ranks
 from trifold.training.prepare import begin_model, encode, label_problems
@@ -30,13 +31,13 @@ T = TypeVar("T")
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def lead(work: Callable[[Ranks], T], workers: int | None = None, cache: Path | None = None) -> T:
+def lead(work: Callable[[Ranks], T], workers: Workers | None = None, cache: Path | None = None) -> T:
     """What the work returns, which the first process does, with the help of the others if torchrun has started some."""
     result: T = in_ranks(work, lambda ranks: assist(ranks, workers, cache))
     return result
 
 
-def assist(ranks: Ranks, workers: int | None, cache: Path | None) -> Any:
+def assist(ranks: Ranks, workers: Workers | None, cache: Path | None) -> Any:
     """Do what the first process tells until it has come to its end, and return what it returns."""
     try:
         with memory_errors(lambda: "train by fewer processes, or with a smaller batch, dim or keep (--set batch=8)"):
@@ -49,7 +50,7 @@ def assist(ranks: Ranks, workers: int | None, cache: Path | None) -> Any:
         raise own from error
 
 
-def _assist(ranks: Ranks, workers: int | None, cache: Path | None) -> Any:
+def _assist(ranks: Ranks, workers: Workers | None, cache: Path | None) -> Any:
     material: Material | None = None
     seed: Seed | None = None
     while True:
@@ -87,7 +88,7 @@ class Material:
     settings: Settings
 
     @classmethod
-    def gather(cls, order: Prepare, ranks: Ranks, workers: int | None, cache: Path | None) -> Material:
+    def gather(cls, order: Prepare, ranks: Ranks, workers: Workers | None, cache: Path | None) -> Material:
         """Label the problems, which the cache knows by now on the first machine, and encode them."""
         content = order.content
         torch.set_num_threads(min(content["threads"], torch.get_num_threads()))

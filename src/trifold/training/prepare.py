@@ -26,6 +26,7 @@ from trifold.errors import TrifoldError
 from trifold.files import read_text
 from trifold.model import Model, ModelConfig
 from trifold.nn import Backend
+from trifold.processes import Workers
 from trifold.provenance import describe_environment
 from trifold.structures import CONSTANT
 from trifold.training.coverage import Track, lay_tracks
@@ -93,7 +94,7 @@ class Prepared:
 def prepare(
     folder: RunFolder,
     content: dict[str, Any],
-    workers: int | None,
+    workers: Workers | None,
     cache: Path | None,
     watcher: Watcher,
     ranks: Ranks = ALONE,
@@ -139,7 +140,8 @@ def prepare(
     domain = next(item.space.domain for item in parts.training if item.space is not None)
     tracks, found = lay_tracks(parts.validation, config.has_actions), find_larger(labelled, parts.validation)
     memory = LabelLimits(**content["limits"]).memory_gib
-    larger = LargerProblems(files.domain, found, device, workers, memory) if found else None
+    here = workers if isinstance(workers, int) else None  # a cluster would be asked by several seeds at once
+    larger = LargerProblems(files.domain, found, device, here, memory) if found else None
     common = config, settings, domain_text, domain, data, validation, first, provenance
     return Prepared(folder, *common, tracks, larger, ranks)
 
@@ -148,7 +150,7 @@ def label_problems(
     domain: Path,
     problems: Sequence[Path],
     content: dict[str, Any],
-    workers: int | None,
+    workers: Workers | None,
     cache: Path | None,
     on_progress: Callable[[Labelled], None] | None = None,
 ) -> list[Labelled]:

@@ -13,6 +13,7 @@ import torch
 from trifold.data import read_folder
 from trifold.errors import TrifoldError
 from trifold.model import Model, choose_device
+from trifold.processes import Workers
 from trifold.training.advice import Advice, Evidence, advise, is_wanting
 from trifold.training.assist import lead
 from trifold.training.choose import best_seed, keep_best
@@ -61,7 +62,7 @@ def train(
     recipe: Recipe | Path | str | None = None,
     *,
     device: str = "auto",
-    workers: int | None = None,
+    workers: Workers | None = None,
     cache: Path | None = None,
     watcher: Watcher | None = None,
     try_larger: bool = True,
@@ -102,7 +103,7 @@ def resume(
     steps: int | None = None,
     minutes: float | None = None,
     device: str | None = None,
-    workers: int | None = None,
+    workers: Workers | None = None,
     cache: Path | None = None,
     watcher: Watcher | None = None,
     try_larger: bool = True,
@@ -146,7 +147,7 @@ def _read_config(folder: RunFolder, changes: dict[str, Any]) -> dict[str, Any]:
 def _run(
     folder: RunFolder,
     content: dict[str, Any],
-    workers: int | None,
+    workers: Workers | None,
     cache: Path | None,
     watcher: Watcher,
     try_larger: bool,
