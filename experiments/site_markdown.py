@@ -3,8 +3,8 @@
 Beside the code a link may lead to any file of the repository; on the site it leads to the page that has the file or the
 part of it, and is plain text if there is none. So pages are written once, and read in both places:
 
-- a paragraph that is nothing but a link to a file outside ``docs/`` stands for that file, or for the section that the link
-  names; that of the file's title is what stands before its first section;
+- a paragraph that is nothing but a link to a file outside ``docs/`` stands for that file, or for the section that is
+  linked; that of the title is what stands before the first section;
 - a picture ``figures/NAME.svg`` is drawn twice, and the page shows the one that suits the reader's colours.
 """
 

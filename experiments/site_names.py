@@ -46,8 +46,14 @@ def names_page() -> str:
     told = {name for names in PUBLIC.values() for name in names}
     if wrong := told ^ (set(trifold.__all__) - {"__version__"}):
         raise ValueError(f"not on the page of names, or not public: {sorted(wrong)}")
-    public = {title: [f"trifold.{name}" for name in names] for title, names in PUBLIC.items()}
+    public = {title: [_place(name) for name in names] for title, names in PUBLIC.items()}
     return "\n".join([INTRODUCTION, *(_section(title, names) for title, names in (public | ROOMS).items())])
+
+
+def _place(name: str) -> str:
+    """Where a public name is defined: a room may have a module of the same name."""
+    named = getattr(trifold, name)
+    return f"{named.__module__}.{named.__qualname__}"
 
 
 def _section(title: str, names: Iterable[str]) -> str:
