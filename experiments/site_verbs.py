@@ -23,8 +23,9 @@ What `trifold VERB --help` says, of every verb in the order in which one comes t
 def verbs_page() -> str:
     """The page as Markdown: a section for each verb, and for a verb with verbs of its own one for each of these."""
     group = cast(Any, typer.main.get_command(app))
+    own = next(_sections(["", "trifold"], group))
     sections = [section for verb in group.commands for section in _sections(["trifold", verb], group.commands[verb])]
-    return "\n".join([INTRODUCTION, *sections])
+    return "\n".join([INTRODUCTION, own, *sections])
 
 
 def _sections(words: Sequence[str], command: Any) -> Iterator[str]:
