@@ -38,7 +38,7 @@ def draw(name: str) -> str:
     import matplotlib
     from matplotlib.figure import Figure  # slow to import, and a figure without pyplot needs no display
 
-    colours = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
+    colours: dict[Any, Any] = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
     with matplotlib.rc_context(colours | {"axes.edgecolor": LINE, "svg.hashsalt": name}):
         size, draw_it = FIGURES[name]
         figure = Figure(figsize=size, layout="constrained")
@@ -76,13 +76,13 @@ def draw_objects(figure: Any) -> None:
     _draw_towers(towers, state)
     towers.set_title("the state, and its goal")
     places = {one: (number, 0.0) for number, one in enumerate(state.objects)}
-    for atoms, style in ((state.atoms, {"color": INK}), (state.goal, {"color": GREEN, "linestyle": "--"})):
+    for atoms, colour, line in ((state.atoms, INK, "-"), (state.goal, GREEN, "--")):
         for predicate, *objects in atoms:
             if len(objects) == 2:
-                _arrow(graph, places[objects[0]], places[objects[1]], **style)
+                _arrow(graph, places[objects[0]], places[objects[1]], color=colour, linestyle=line)
                 middle = sum(places[one][0] for one in objects) / 2
                 label = predicate + ("@goal" if atoms is state.goal else "")
-                graph.text(middle, 0.16, label, ha="center", color=style["color"])
+                graph.text(middle, 0.16, label, ha="center", color=colour)
     for one, place in places.items():
         _disc(graph, place, FAINT)
         graph.text(*place, one, ha="center", va="center")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import trifold
@@ -90,8 +90,8 @@ class Comparison:
         encoded = encoder(concatenate([state.structure for state in states]))
         colours = refine(encoded, rounds)
         classes = iter(colours.elements.tolist())
-        seen = [dict(zip(_elements(state, encoder), classes, strict=False)) for state in states]
-        return cls(*seen, bool(colours.structures[0] == colours.structures[1]))
+        first, second = ({one: next(classes) for one in _elements(state, encoder)} for state in states)
+        return cls(first, second, bool(colours.structures[0] == colours.structures[1]))
 
 
 def two_cities(page: str) -> tuple[str, str]:
@@ -122,7 +122,7 @@ def falling_values() -> tuple[Seen, list[float]]:
     return Seen.of("blocks-s", text), [float(value) for value in model.values(states)]
 
 
-def _elements(state: Seen, encoder: Encoder) -> list[Pair] | list[str]:
+def _elements(state: Seen, encoder: Encoder) -> Sequence[Pair | str]:
     """What each element of an encoded state stands for, in order."""
     encoded = encoder(state.structure)
     return list(state.objects) if encoded.pairs is None else _pairs(state, encoded)
