@@ -23,22 +23,27 @@ What `trifold VERB --help` says, of every verb in the order in which one comes t
 def verbs_page() -> str:
     """The page as Markdown: a section for each verb, and for a verb with verbs of its own one for each of these."""
     group = cast(Any, typer.main.get_command(app))
-    own = next(_sections(["", "trifold"], group))
+    own = _section(["trifold"], group)
     sections = [section for verb in group.commands for section in _sections(["trifold", verb], group.commands[verb])]
     return "\n".join([INTRODUCTION, own, *sections])
 
 
 def _sections(words: Sequence[str], command: Any) -> Iterator[str]:
     """The section of a command, and those of its own commands."""
+    yield _section(words, command)
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from _sections([*words, name], inner)
+
+
+def _section(words: Sequence[str], command: Any) -> str:
+    """What a command is called with and what it says of itself, and a table each of its arguments and its options."""
     with command.make_context(" ".join(words), [], resilient_parsing=True) as context:
         usage = " ".join([*words, *command.collect_usage_pieces(context)])
         records = {kind: _records(command, kind, context) for kind in ("argument", "option")}
-    yield f"{'#' * len(words)} {words[-1]}\n\n```text\n{usage}\n```\n\n{_help(command.help)}\n"
-    for kind, rows in records.items():
-        if rows:
-            yield "\n".join([f"| {kind} | |", "|---|---|", *rows, ""])
-    for name, inner in getattr(command, "commands", {}).items():
-        yield from _sections([*words, name], inner)
+    level = "#" * max(2, len(words))
+    head = f"{level} {words[-1]}\n\n```text\n{usage}\n```\n\n{_help(command.help)}\n"
+    tables = ["\n".join([f"| {kind} | |", "|---|---|", *rows, ""]) for kind, rows in records.items() if rows]
+    return "\n".join([head, *tables])
 
 
 def _records(command: Any, kind: str, context: Any) -> list[str]:
