@@ -6,7 +6,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo check test browser fuzz crash results domains lint types clean
+.PHONY: demo check test browser fuzz crash results domains docs lint types clean
 
 demo: .venv/installed
 	$(BIN)/python experiments/demo.py
@@ -43,6 +43,10 @@ build/labels.json: | .venv/installed
 	$(BIN)/trifold generate --suite paper --out build/suite
 	$(BIN)/trifold label build/suite --json > $@.part
 	mv $@.part $@
+
+docs: .venv/installed  # the site in build/site, from docs/ and from what it makes itself: strictly, so a dead link is an error
+	$(BIN)/mkdocs build --strict --quiet
+	@echo build/site/index.html
 
 lint: .venv/installed
 	$(BIN)/ruff check .

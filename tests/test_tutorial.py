@@ -44,3 +44,4 @@ def test_every_command_of_the_tutorial_runs(tmp_path: Path) -> None:
         assert (words[0] == "train") == (MINUTES in line)
         trifold(*shlex.split(line.replace(MINUTES, STEPS))[1:], *FEW.get(words[0], ()), cwd=tmp_path)
     assert (tmp_path / "plan.txt").read_text().startswith("(")
+    assert all((tmp_path / page).read_text().startswith("<!doctype html>") for page in ("trace.html", "hanoi.html"))
