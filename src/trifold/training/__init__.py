@@ -5,6 +5,7 @@ from trifold.training.config import check_config, describe_run
 from trifold.training.coverage import Coverage, lay_tracks
 from trifold.training.larger import find_larger
 from trifold.training.loop import Progress
+from trifold.training.plot import plot_trainings
 from trifold.training.recipe import (
     RECIPE_KEYS,
     SECTIONS,
@@ -46,6 +47,7 @@ __all__ = [
     "find_key",
     "find_larger",
     "lay_tracks",
+    "plot_trainings",
     "read_recipe",
     "recorded_recipe",
     "resume",
