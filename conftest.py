@@ -31,7 +31,7 @@ SLOW = [
     "tests/domains",
     "tests/encoders/test_pairs.py",
     "tests/encoders/test_queries.py",
-    "tests/evaluation/test_evaluate.py",
+    "tests/evaluation/test_campaign.py",
     "tests/evaluation/test_first_plan.py",
     "tests/evaluation/test_references.py",
     "tests/explanation/test_following.py",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import secrets
 import shutil
 import stat
 import tempfile
@@ -193,7 +192,7 @@ def _new_part(folder: Path) -> Iterator[tuple[BufferedWriter, Path]]:
     if folder not in _swept:
         sweep(folder)
     while True:
-        part = folder / f".trifold-{secrets.token_hex(4)}.part"
+        part = folder / f".trifold-{os.urandom(4).hex()}.part"
         with open(part, "xb") as file:
             if not _hold(file.fileno(), part):
                 continue

@@ -9,7 +9,6 @@ import shlex
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -53,7 +52,10 @@ def spell_command(words: Sequence[str]) -> str:
 
 def describe_environment(device: str) -> dict[str, Any]:
     """The versions and the hardware of a run, as JSON."""
-    import torch  # slow to import, and records need no more than the names above
+    # Both are slow to import, and records need no more than the names above.
+    from importlib.metadata import PackageNotFoundError, version
+
+    import torch
 
     packages = ("torch", "pymimir", "numpy", "safetensors")
     versions = {"trifold": source_version()} | {package: version(package) for package in packages}

@@ -25,7 +25,7 @@ from trifold.commands.solve import solve as solve_command
 from trifold.commands.table import table as table_command
 from trifold.errors import TrifoldError
 from trifold.evaluation import Record, SolveJob, attempt, attempt_each, evaluate, read_records
-from trifold.evaluation.evaluate import threads_each
+from trifold.evaluation.campaign import threads_each
 from trifold.evaluation.job import solve_job
 from trifold.memory import OutOfMemory
 from trifold.model import Model, ModelConfig
