@@ -58,7 +58,7 @@ def execute(notebook: Any, folder: Path) -> Any:
     words = [sys.executable, "-c", EXECUTE, str(file), str(folder / "work"), str(folder / "k.json")]
     done = subprocess.run(words, env=kept | own, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return nbformat.read(file, as_version=4)
+    return nbformat.read(file, as_version=4)  # type: ignore[no-untyped-call]
 
 
 def cells() -> list[dict[str, Any]]:
@@ -67,7 +67,7 @@ def cells() -> list[dict[str, Any]]:
 
 
 def test_it_is_committed_without_outputs_and_as_notebooks_are() -> None:
-    nbformat.validate(nbformat.read(FILE, as_version=4))
+    nbformat.validate(nbformat.read(FILE, as_version=4))  # type: ignore[no-untyped-call]
     of_code = [cell for cell in cells() if cell["cell_type"] == "code"]
     assert [cell["outputs"] for cell in of_code] == [[]] * len(of_code)
     assert [cell["execution_count"] for cell in of_code] == [None] * len(of_code)
@@ -82,7 +82,7 @@ def test_its_domain_is_that_of_the_page_on_own_domains() -> None:
 
 def test_it_runs_and_shows_pictures_tables_and_pages(tmp_path: Path) -> None:
     """From a domain to a trace: as a user runs it, with a training of two steps."""
-    notebook = nbformat.read(FILE, as_version=4)
+    notebook = nbformat.read(FILE, as_version=4)  # type: ignore[no-untyped-call]
     for cell in notebook.cells:
         for said, told in FEW:
             cell.source = re.sub(said, told, cell.source)
