@@ -54,7 +54,7 @@ def execute(notebook: Any, folder: Path) -> Any:
     kept = {name: value for name, value in os.environ.items() if name != "JUPYTER_PATH"}
     (folder / "work").mkdir()
     file = folder / "notebook.ipynb"
-    nbformat.write(notebook, file)
+    nbformat.write(notebook, file)  # type: ignore[no-untyped-call]
     words = [sys.executable, "-c", EXECUTE, str(file), str(folder / "work"), str(folder / "k.json")]
     done = subprocess.run(words, env=kept | own, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

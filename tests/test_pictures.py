@@ -55,7 +55,7 @@ def test_lettering_can_be_read_at_the_width_of_a_column_and_no_text_lies_on_anot
     found[0].draw_without_rendering()
     texts = lettering(found[0])
     assert {"objects", "problems solved, %", plain("$x^{")} <= {one.get_text() for one in texts}
-    assert min(one.get_fontsize() for one in texts) >= 8
+    assert min(float(one.get_fontsize()) for one in texts) >= 8
     boxes = [one.get_window_extent() for one in texts]
     assert not [pair for pair in combinations(boxes, 2) if pair[0].shrunk(0.9, 0.7).overlaps(pair[1].shrunk(0.9, 0.7))]
     assert all(box.x1 <= found[0].bbox.x1 for box in boxes)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from trifold.encoders import Pairs as Pairs
     from trifold.encoders import Plain as Plain
     from trifold.errors import TrifoldError as TrifoldError
-    from trifold.evaluation import evaluate as evaluate  # type: ignore[no-redef]  # mypy takes the package for one, too
+    from trifold.evaluation import evaluate as evaluate
     from trifold.explanation import explain as explain
     from trifold.model import Model as Model
     from trifold.model import ModelConfig as ModelConfig

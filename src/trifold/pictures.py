@@ -30,7 +30,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#a8559a", "#b88a00", "#3a9ad9", "#0
 
 MARKERS, STROKES = ("o", "s", "^", "D", "v", "P", "X"), ("-", "--", "-.", ":")
 
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "font.size": 8.0,
     "axes.titlesize": 8.5,
     "axes.labelsize": 8.0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
@@ -31,7 +32,7 @@ def lines(figure: Figure) -> dict[str, list[list[tuple[float, float]]]]:
     """The points of each line of each panel, by its title."""
     panels = [axes for axes in figure.axes if axes.get_title()]
     return {
-        axes.get_title(): [[(float(x), float(y)) for x, y in line.get_xydata()] for line in axes.lines]
+        axes.get_title(): [[(x, y) for x, y in np.asarray(line.get_xydata()).tolist()] for line in axes.lines]
         for axes in panels
     }
 

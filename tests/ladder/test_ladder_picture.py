@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from matplotlib.figure import Figure
 
@@ -22,8 +24,9 @@ def test_bars_are_what_was_solved_and_what_a_step_takes(monkeypatch: pytest.Monk
     monkeypatch.setattr(Figure, "savefig", lambda figure, file, **_: figures.append(figure))
     plot_ladder(REPORTS)
     solved, costs = figures[0].axes
-    assert [bar.get_width() for bar in solved.patches] == [25, 100]
-    assert [bar.get_width() for bar in costs.patches] == [2.5, 12.25]
+    bars: list[list[Any]] = [list(solved.patches), list(costs.patches)]
+    assert [bar.get_width() for bar in bars[0]] == [25, 100]
+    assert [bar.get_width() for bar in bars[1]] == [2.5, 12.25]
     assert [text.get_text() for text in solved.texts] == [
         "ruled out",
         "3 of 12, plans 1.10 ×, solves less",

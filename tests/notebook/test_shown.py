@@ -154,11 +154,12 @@ def test_an_explanation_from_json_has_no_problem_to_draw_and_is_told_in_words(ex
 def test_ipython_shows_what_was_made_before_and_after_it_knew_trifold(problem: Problem) -> None:
     from IPython.core.interactiveshell import InteractiveShell
 
-    shell = InteractiveShell()
+    shell = InteractiveShell()  # type: ignore[no-untyped-call]
     trifold.load_ipython_extension(shell)
-    data, _ = shell.display_formatter.format(problem)
+    formatter: Any = shell.display_formatter
+    data, _ = formatter.format(problem)
     assert data["text/plain"] == repr(problem) and data["text/html"] == html(problem)
-    data, _ = shell.display_formatter.format(math.pi)
+    data, _ = formatter.format(math.pi)
     assert "text/html" not in data
 
 

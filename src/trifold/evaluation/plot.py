@@ -123,11 +123,13 @@ AXES: Mapping[str, tuple[Callable[[Sequence[Attempts]], Points], str]] = {
 
 def _draw_panel(axes: Axes, domain: str, lines: Mapping[int, Points], over: str) -> None:
     """The lines of a domain, by their numbers in the legend."""
+    from matplotlib.ticker import MaxNLocator
+
     numbers = [x for found in lines.values() for x, _ in found]
     if over != "objects" and numbers and max(numbers) > WIDE * min(numbers) > 0:
         axes.set_xscale("log")
     elif over != "seconds":
-        axes.xaxis.get_major_locator().set_params(integer=True, nbins=5)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
     for number, found in lines.items():
         style = look(number) | (STAIRS if over == "seconds" else {})
         axes.plot([x for x, _ in found], [share for _, share in found], clip_on=False, **style)
