@@ -26,6 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lines": {"errors", "files", "sealed"},
     "tensor_file": {"errors", "files", "sealed"},
     "lazy": set(),
+    "pictures": {"errors"},
     "native": set(),
     "structures": {"lazy"},
     "domains": {"expressions", "files"},
@@ -47,18 +48,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     "shipped": {"errors", "model", "tensor_file"},
     "planning": {"errors", "files", "limits", "outcomes", "pddl"},
     "evaluation": {"errors", "expressions", "files", "lazy", "limits", "lines", "memory", "model", "outcomes", "pddl"}
-    | {"planning", "processes", "provenance", "sealed", "shipped", "up"},
+    | {"pictures", "planning", "processes", "provenance", "sealed", "shipped", "up"},
     # Of domains: a recipe says which problems to select on. Of planning and evaluation: what counts is the policy.
     "training": {"data", "domains", "errors", "evaluation", "files", "limits", "lines", "memory", "model", "nn"}
-    | {"pddl", "planning", "processes", "provenance", "sealed", "shipped", "structures", "wl"},
+    | {"pddl", "pictures", "planning", "processes", "provenance", "sealed", "shipped", "structures", "wl"},
     # Above training and evaluation: what was trained is evaluated, and the best is kept.
     "selection": {"domains", "errors", "evaluation", "limits", "model", "pddl", "processes", "provenance"}
     | {"shipped", "training"},
-    "analysis": {"data", "encoders", "errors", "memory", "pddl", "structures", "wl"},
+    "analysis": {"data", "encoders", "errors", "memory", "pddl", "pictures", "structures", "wl"},
     # Joins what rules architectures out with what trains and what judges.
     "ladder": {"analysis", "data", "errors", "evaluation", "limits", "memory", "model", "outcomes", "pddl"}
-    | {"processes", "sealed", "selection", "training", "words"},
-    "explanation": {"analysis", "errors", "limits", "model", "outcomes", "pddl", "planning"}
+    | {"pictures", "processes", "sealed", "selection", "training", "words"},
+    "explanation": {"analysis", "errors", "limits", "model", "outcomes", "pddl", "pictures", "planning"}
     | {"processes", "shipped", "wl", "words"},
     # Of pddl: the states of a way are those of its actions, replayed.
     "pages": {"errors", "explanation", "expressions", "lazy", "pddl"},
@@ -67,6 +68,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"processes", "sealed", "shipped", "training", "words"},
     "bench": {"data", "domains", "encoders", "errors", "evaluation", "files", "model", "native", "nn"}
     | {"outcomes", "pddl", "processes", "provenance", "structures", "training"},
+    # Joins all that has a picture, or a page, with what shows it.
+    "notebook": {"analysis", "errors", "evaluation", "explanation", "ladder", "model", "outcomes"}
+    | {"pages", "pddl", "planning", "provenance", "training", "words"},
     "up": {"errors", "limits", "memory", "model", "outcomes", "pddl", "planning", "shipped"},
     # Of commands: a program may have the display of a training, too.
     "watched": {"commands", "ladder", "processes", "training"},

@@ -19,6 +19,7 @@ The names below are the public API. They are imported when first used, so that `
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from trifold.lazy import lazily
@@ -26,6 +27,8 @@ from trifold.lazy import lazily
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from trifold.analysis import expressivity as expressivity
     from trifold.data import label as label
     from trifold.domains import generate as generate
@@ -84,6 +87,18 @@ __all__ = [
 ]
 
 __getattr__ = lazily(__name__)
+
+if "IPython" in sys.modules:  # in a notebook objects show themselves
+    from trifold.notebook import register
+
+    register()
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What ``%load_ext trifold`` does: objects show themselves, also where Trifold was imported before IPython."""
+    from trifold.notebook import register
+
+    register(shell)
 
 
 def __dir__() -> list[str]:

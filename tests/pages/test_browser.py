@@ -16,7 +16,7 @@ from pages.test_trace_page import NASTY, SIZES, bare, data_of, draw, long_page
 from trifold.domains import DOMAINS, domain_text
 from trifold.encoders import Pairs
 from trifold.explanation import Explanation, explain
-from trifold.pages import trace_page
+from trifold.pages import state_page, trace_page
 from trifold.pages.kinds import TRACE
 from trifold.pages.skeleton import fill
 from trifold.pddl import Problem, load_domain, load_problem
@@ -139,6 +139,19 @@ def test_a_problem_in_which_nothing_holds_is_shown(show: Show, name: str) -> Non
     shown = show(trace_page(problem, explain(goal_counts(problem), problem, policy="values", max_states=0)))
     assert shown.run("return document.querySelector('[data-reached]').textContent") == "Goal: 0 of 1 hold"
     assert not shown.run("return /NaN|Infinity|undefined/.test(document.querySelector('main').innerHTML)")
+
+
+@pytest.mark.parametrize("name", [*SIZES, "own domain"])
+def test_a_state_alone_is_drawn_whole(show: Show, name: str) -> None:
+    """As a notebook shows a problem: in the frame that there is, in which nothing is cut off."""
+    problem = load_problem(load_domain(FERRY), CARS) if name == "own domain" else draw(name)
+    shown = show(state_page(problem), width=640)
+    assert shown.run("return document.querySelectorAll('.picture *').length") > 5 and not shown.run(OVERFLOWS)
+    bottom = (
+        "return Math.max(...[...document.querySelectorAll('.picture')].map((o) => o.getBoundingClientRect().bottom))"
+    )
+    assert shown.run(bottom) <= shown.run("return innerHeight")
+    assert shown.run(NAMELESS) == []
 
 
 def test_keys_buttons_and_slider_move_the_state(show: Show, problem_and_way: tuple[Problem, Explanation]) -> None:

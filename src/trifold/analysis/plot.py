@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-import io
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trifold.analysis.expressivity import Expressivity
+from trifold.pictures import PAGE, add_legend, look, picture, plain
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
-def plot_expressivity(result: Expressivity) -> bytes:
-    """Draw over rounds the share of states in conflict and the least mean |V* − V|, as a PNG."""
-    from matplotlib.figure import Figure  # slow to import, and a figure without pyplot needs no display
+def plot_expressivity(result: Expressivity, kind: str = "png") -> bytes:
+    """Draw over rounds the share of states in conflict and the least mean |V* − V| of each architecture."""
     from matplotlib.ticker import MaxNLocator
 
-    figure = Figure(figsize=(10, 4.5), layout="constrained")
-    shares, errors = figure.subplots(1, 2)
     end = max(depth.rounds for finding in result.findings for depth in finding.depths)
-    for number, finding in enumerate(result.findings):
-        width = 1 + 0.7 * (len(result.findings) - number)  # thinner and thinner, for lines often lie on each other
-        style: dict[str, Any] = {"color": f"C{number}", "label": finding.architecture, "linewidth": width}
-        rounds = [depth.rounds for depth in finding.depths]
-        conflicts = [100 * depth.conflicts / result.states for depth in finding.depths]
-        least = [depth.least_error for depth in finding.depths]
-        for axes, numbers in ((shares, conflicts), (errors, least)):
-            axes.plot([*rounds, end], [*numbers, numbers[-1]], **style)  # beyond its fixed point nothing changes
-    shares.set(xlabel="rounds", ylabel="states in conflict, %", ylim=(-1, None))
-    errors.set(xlabel="rounds", ylabel="least mean |V* − V|")
-    for axes in (shares, errors):
-        axes.grid(alpha=0.3)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    errors.legend()
-    figure.suptitle(f"{result.domain}: {result.states:,} states")
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=120)
-    return picture.getvalue()
+
+    def draw(figure: Figure) -> None:
+        shares, errors = figure.subplots(1, 2)
+        for number, finding in enumerate(result.findings):
+            rounds = [depth.rounds for depth in finding.depths]
+            conflicts = [100 * depth.conflicts / result.states for depth in finding.depths]
+            least = [depth.least_error for depth in finding.depths]
+            for axes, numbers in ((shares, conflicts), (errors, least)):  # beyond its fixed point nothing changes
+                axes.plot([*rounds, max(end, 2)], [*numbers, numbers[-1]], clip_on=False, **look(number))
+        shares.set(xlabel="layers", ylabel="states in conflict, %")
+        errors.set(xlabel="layers", ylabel="least mean |V* − V|")
+        for axes in (shares, errors):
+            axes.set_ylim(0, max(1.0 if axes is shares else 0.1, axes.get_ylim()[1]))
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        figure.suptitle(f"{plain(result.domain)}: {result.states:,} states", fontsize=8.5)
+        add_legend(figure, shares.lines, [finding.architecture for finding in result.findings])
+
+    return picture(draw, kind, PAGE, 2.7)

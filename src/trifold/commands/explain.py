@@ -80,22 +80,21 @@ def explain(
 
     The exit code is 0 whenever there is an explanation, whether the problem was solved or not.
     """
-    from trifold.explanation import ExplainJob, picture_format
+    from trifold.explanation import ExplainJob
     from trifold.shipped import best_policy, find_model
 
     model_file, (domain, problem) = find_model(model), read_files(files, domain)
     if beside is not None and html is None:
         raise typer.BadParameter("--beside is for a page: give --html, too")
     plan = Path(beside) if beside is not None and _is_plan(beside) else None
-    check_files([file for file in (model_file, problem, domain, plan) if file is not None], plot)
-    check_files([], html)
-    kind = None if plot is None else picture_format(plot)
+    check_files([file for file in (model_file, problem, domain, plan) if file is not None], html)
+    kind = options.check_plot(plot)
     asked = options.choose_policy(policy, strict)
     texts = str(model_file), str(problem), str(domain) if domain else None
     name = asked or best_policy(model_file)
     job = ExplainJob(*texts, name, max_steps, max_states, label_timeout, device, timeout, memory_gib=memory)
     found = replace(_ask(job, quiet), model_file=model, problem_file=str(problem))
-    if plot is not None and kind is not None:
+    if plot is not None:
         _draw(found, plot, kind)
     if html is not None:
         ways = [found, *([] if beside is None else [_explain_beside(job, beside, model, asked, quiet)])]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trifold.commands.options import Json, Keep, MaxStates, Memory, Quiet, Seed, Timeout, Workers
+from trifold.commands.options import Json, Keep, MaxStates, Memory, Plot, Quiet, Seed, Timeout, Workers, check_plot
 from trifold.commands.progress import when_interrupted
 from trifold.limits import LabelLimits
 from trifold.words import counted
@@ -50,7 +50,7 @@ def expressivity(
         int, typer.Option("--states", min=1, help="Colour so many states in all: of more a sample, even over V*.")
     ] = 2_000,
     witnesses: Shown = Witnesses.CONFLICTS,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw conflicts and errors over rounds: a PNG.")] = None,
+    plot: Plot = None,
     max_states: MaxStates = LabelLimits.max_states,
     keep: Keep = LabelLimits.keep,
     timeout: Timeout = LabelLimits.seconds,
@@ -66,7 +66,7 @@ def expressivity(
 
     The states are labelled with V* and coloured under R-GNN, R-GNN[0], [1], [2], R-GNN₂, 2-GNN and 2-FWL (the bound of
     the Edge Transformer): no network with L layers tells apart what L rounds of colouring do not. Test problems are
-    not touched.
+    not touched. --plot draws the share of states in conflict, and the least error, over layers.
     """
     from trifold.analysis import compare_architectures, plot_expressivity
     from trifold.data import default_cache, label, read_folder
@@ -83,7 +83,7 @@ def expressivity(
         elif not item.cached:
             say(f"labelled {item.path.name}: {item.states:,} states")
 
-    files = read_folder(directory)
+    kind, files = check_plot(plot), read_folder(directory)
     go_on = "interrupted; what was labelled is cached: the same command goes on from there"
     less = "colour fewer states with --states, or give smaller problems"
     with when_interrupted(go_on), memory_errors(lambda: less):
@@ -101,7 +101,7 @@ def expressivity(
     report = _report(result, directory, witnesses)
     typer.echo(json_format.dumps(_plain(result, directory), indent=2) if json else "\n".join(report))
     if plot is not None:
-        write_whole(plot, plot_expressivity(result))
+        write_whole(plot, plot_expressivity(result, kind))
         say(f"drawn: {plot}")
 
 

@@ -85,6 +85,10 @@ Improve = Annotated[
     float | None,
     typer.Option("--improve", metavar="SECONDS", min=0.0, max=1e9, help="Look for a shorter plan for this long."),
 ]
+Plot = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FILE", help="Draw a picture, too: a PNG, SVG or PDF, by the suffix."),
+]
 MaxStates = Annotated[int, typer.Option("--max-states", min=1, help="Leave out problems with more states.")]
 Keep = Annotated[
     int | None,
@@ -99,6 +103,18 @@ Detour = Annotated[
         "shortest, and their successors.",
     ),
 ]
+
+
+def check_plot(plot: Path | None) -> str:
+    """What a picture is to be; that it cannot be written is better said before all else."""
+    from trifold.errors import TrifoldError
+    from trifold.pictures import picture_format
+
+    if plot is None:
+        return "png"
+    if not plot.parent.is_dir():
+        raise TrifoldError("there is no such folder", place=str(plot.parent), remedy="make it, or give another --plot")
+    return picture_format(plot)
 
 
 def choose_policy(policy: str | None, strict: bool) -> str | None:

@@ -18,11 +18,13 @@ import typer
 from typer.core import TyperCommand
 
 from trifold.commands.hands import hired
-from trifold.commands.options import Cluster, Device, Json, Quiet, Shared, Workers
+from trifold.commands.options import Cluster, Device, Json, Plot, Quiet, Shared, Workers, check_plot
 from trifold.errors import TrifoldError
+from trifold.files import write_whole
 from trifold.memory import memory_errors
 
 if TYPE_CHECKING:
+    from trifold.ladder import Climbed
     from trifold.training import TrainingResult
 
 FORMERLY = {"timeout": "seconds", "memory": "memory_gib"}
@@ -177,6 +179,7 @@ def train(
     cluster: Cluster = None,
     shared: Shared = None,
     device: Device = "auto",
+    plot: Plot = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -188,7 +191,9 @@ def train(
     held-out problems its policy solves. The run folder holds the model as model.safetensors. Ctrl-C is safe at any
     moment, and leaves the best model so far: --resume goes on from the last save, and takes --steps, --minutes and
     --device. With --architecture auto several architectures are trained, each in a folder of its own in the run folder.
+    --plot draws the curves of the training, or the architectures beside each other, as they are in the end.
     """
+    picture = check_plot(plot)
     if (directory is None) == (resume is None):
         raise TrifoldError("give either a folder to learn from or --resume RUN", remedy="trifold train --help")
     folder = resume or run or Path("runs") / directory.resolve().name  # type: ignore[union-attr]
@@ -206,6 +211,8 @@ def train(
         else:
             anew = None if device == "auto" else device
             result = kind.go_on(folder, steps=steps, minutes=minutes, device=anew, **options)
+    if plot is not None:
+        write_whole(plot, kind.draw(result, picture))
     kind.report(result, json)
     if not quiet and not json:
         for advice in result.advice:
@@ -220,6 +227,7 @@ class _Kind:
     go_on: Callable[..., Any]
     display: Callable[[], AbstractContextManager[Any]]
     report: Callable[[Any, bool], None]
+    draw: Callable[[Any, str], bytes]
     options: dict[str, Any]
 
 
@@ -232,7 +240,7 @@ def _find_kind(resume: Path | None, architecture: Architectures | None, judge: P
         from trifold.commands.ladder import climb_display, report_climb
 
         options = {"judge": judge, "every": architecture is Architectures.ALL}
-        return _Kind(climb, resume_climb, climb_display, report_climb, options)
+        return _Kind(climb, resume_climb, climb_display, report_climb, _draw_ladder, options)
     if resume is not None and architecture is not None:
         raise TrifoldError(
             "this is the run of one architecture", place=str(resume), remedy="leave out --architecture, or train anew"
@@ -241,7 +249,19 @@ def _find_kind(resume: Path | None, architecture: Architectures | None, judge: P
         raise TrifoldError("--judge is of --architecture auto", remedy="add that, or leave out --judge")
     from trifold.commands.training_display import display
 
-    return _Kind(train_run, resume_run, display, _report, {})
+    return _Kind(train_run, resume_run, display, _report, _draw_curves, {})
+
+
+def _draw_ladder(result: Climbed, kind: str) -> bytes:
+    from trifold.ladder import plot_ladder
+
+    return plot_ladder(result.rungs, kind)
+
+
+def _draw_curves(result: TrainingResult, kind: str) -> bytes:
+    from trifold.training import plot_trainings
+
+    return plot_trainings([result.run], kind)
 
 
 def _as_changes(words: Sequence[str], unknown: Collection[int]) -> dict[int, str]:
@@ -285,7 +305,7 @@ def _read_value(text: str) -> Any:
 
 def _refuse_what_resuming_ignores(context: typer.Context) -> None:
     allowed = {"resume", "steps", "minutes", "device", "workers", "cluster", "shared"}
-    allowed |= {"json", "quiet", "architecture", "judge"}
+    allowed |= {"plot", "json", "quiet", "architecture", "judge"}
     for option in context.command.params:
         given = option.name and context.get_parameter_source(option.name)
         if given and given.name == "COMMANDLINE" and option.name not in allowed:

@@ -14,11 +14,20 @@ if TYPE_CHECKING:
     from trifold.evaluation.first_plan import FIRST_PLAN, find_first_plans, first_plan_job
     from trifold.evaluation.job import SolveJob
     from trifold.evaluation.planner import PlannerJob, find_planner, planner_version
+    from trifold.evaluation.plot import plot_coverage
     from trifold.evaluation.published import PUBLISHED_IN, are_own_files, published_rows
-    from trifold.evaluation.records import Record, append_record, attempt_key, file_sha256, last_of_each, read_records
+    from trifold.evaluation.records import (
+        Record,
+        Records,
+        append_record,
+        attempt_key,
+        file_sha256,
+        last_of_each,
+        read_records,
+    )
     from trifold.evaluation.references import Reference, best_of_each, find_references, read_references, shorten
     from trifold.evaluation.selection import Score, best_of, score_each
-    from trifold.evaluation.tables import RENDERERS, Row, aligned_text, rows_apart, summarise
+    from trifold.evaluation.tables import RENDERERS, Row, aligned_text, rows_apart, summarise, table_cells
 
 __getattr__ = lazily(__name__)
 
@@ -32,6 +41,7 @@ __all__ = [
     "Line",
     "PlannerJob",
     "Record",
+    "Records",
     "Reference",
     "Row",
     "Score",
@@ -54,6 +64,7 @@ __all__ = [
     "make_line",
     "paper_line",
     "planner_version",
+    "plot_coverage",
     "published_rows",
     "read_records",
     "read_references",
@@ -61,5 +72,6 @@ __all__ = [
     "score_each",
     "shorten",
     "summarise",
+    "table_cells",
     "threads_each",
 ]

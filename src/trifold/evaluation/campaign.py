@@ -14,7 +14,16 @@ from trifold.errors import TrifoldError
 from trifold.evaluation.attempt import Attempt, attempt_each, describe
 from trifold.evaluation.job import SolveJob
 from trifold.evaluation.recording import run_recorded
-from trifold.evaluation.records import SCHEMA, Record, command_line, file_sha256, last_of_each, read_records, settles
+from trifold.evaluation.records import (
+    SCHEMA,
+    Record,
+    Records,
+    command_line,
+    file_sha256,
+    last_of_each,
+    read_records,
+    settles,
+)
 from trifold.files import MOST_DATA_BYTES, make_folder, temporary_folder
 from trifold.limits import MAX_STEPS
 from trifold.outcomes import Outcome
@@ -45,7 +54,7 @@ def evaluate(
     device: str = "auto",
     on_record: Callable[[Record, bool], None] | None = None,
     on_wait: Callable[[], None] | None = None,
-) -> list[Record]:
+) -> Records:
     """Attempt each problem by a policy over the model, and return one record per problem, in their order.
 
     Each record is appended to the file `records` as soon as its attempt ends. What that file already holds for the
@@ -75,7 +84,7 @@ def evaluate(
         template = SolveJob(str(file), "", str(domain) if domain else None, policy, max_steps, device)
         if search is not None or improve is not None:  # they end before the time; a policy alone has all of it
             template = replace(template, search=search, max_states=max_states, improve=improve, timeout=timeout)
-        return run_recorded(
+        found = run_recorded(
             problems,
             _asked(template, str(model), timeout, memory_gib),
             lambda pending: _attempt_all(template, pending, folder, workers, Limits(timeout, memory_gib)),
@@ -86,6 +95,7 @@ def evaluate(
             on_record=on_record,
             on_wait=on_wait,
         )
+        return Records(found)
 
 
 def _model_file(model: Model | Path | str, place: Path) -> Path:

@@ -85,6 +85,10 @@ class Record(Attempted, total=False):
     training_versions: str | None
 
 
+class Records(list[Record]):
+    """Records in their order: a list, that a notebook shows as a table."""
+
+
 OLD_POLICIES = {"unvisited": "values"}
 """Policies that older records have under another name."""
 

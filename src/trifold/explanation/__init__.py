@@ -4,7 +4,7 @@ from trifold.explanation.advice import Advice, advise
 from trifold.explanation.explanation import Blur, Choice, ExplainedStep, Explanation, Hump, Labels, Training
 from trifold.explanation.following import explain
 from trifold.explanation.job import ExplainJob
-from trifold.explanation.plot import picture_format, plot_explanation
+from trifold.explanation.plot import plot_explanation
 from trifold.explanation.text import explanation_text, verdict
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "advise",
     "explain",
     "explanation_text",
-    "picture_format",
     "plot_explanation",
     "verdict",
 ]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trifold.outcomes import Outcome
+
+if TYPE_CHECKING:
+    from trifold.pddl import Executor
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,7 @@ class Explanation:
     blur        what the architecture cannot tell apart; None where V* is not known, or nothing is known of its colours
     hump        of a plan that a search found, where the policy found none, V* is not known, and V rises along it
     seconds     that it all took
+    executor    the problem itself, whose states a page draws: filled in by `explain`, and in no JSON
 
     >>> step = ExplainedStep(0, 2.5, (Choice("(fall)", 3.0, None, math.inf, False, True),), 2.0)
     >>> step.is_departure, step.loss
@@ -180,6 +184,7 @@ class Explanation:
     problem_file: str | None = None
     plan_file: str | None = None
     seconds: float = 0.0
+    executor: Executor | None = field(default=None, compare=False, repr=False)
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -237,7 +242,8 @@ class Explanation:
 
     def to_json(self) -> dict[str, Any]:
         """The explanation as JSON, in which an infinite V* is "inf"."""
-        found: dict[str, Any] = _plain(asdict(self))
+        found: dict[str, Any] = _plain(asdict(replace(self, executor=None)))
+        del found["executor"]
         return found
 
     @classmethod

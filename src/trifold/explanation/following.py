@@ -79,7 +79,7 @@ def explain(
     if found.plan is None and not explanation.is_labelled and steps[0].value is not None:
         explanation = replace(explanation, hump=find_hump(problem, scores, set(found.states), left(label_seconds)))
     explanation = _add_training(explanation, model, problem, found.states)
-    return replace(explanation, seconds=time.monotonic() - began)
+    return replace(explanation, seconds=time.monotonic() - began, executor=problem.executor)
 
 
 def _add_training(

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import io
 import math
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from trifold.errors import TrifoldError
 from trifold.explanation.explanation import ExplainedStep, Explanation
+from trifold.pictures import PAGE, picture, plain
 
-FORMATS = ("png", "svg", "pdf")
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 BLUE, GREY, GREEN, RED = "#1f5fa8", "#444444", "#2a8f4f", "#c8322b"
-
-
-def picture_format(path: Path) -> str:
-    """What a picture is to be, by its suffix."""
-    kind = path.suffix.removeprefix(".").lower()
-    if kind not in FORMATS:
-        raise TrifoldError("a picture is a PNG, SVG or PDF", place=str(path), remedy="name it so: way.png")
-    return kind
 
 
 def plot_explanation(explanation: Explanation, kind: str = "png") -> bytes:
     """Draw V and V* over the steps; actions are marked as optimal or not, and the first departure named."""
-    from matplotlib.figure import Figure  # slow to import, and a figure without pyplot needs no display
+    return picture(lambda figure: _draw(figure, explanation), kind, PAGE, 3.6)
+
+
+def _draw(figure: Figure, explanation: Explanation) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    figure = Figure(figsize=(7, 3.8), layout="constrained")
     axes = figure.subplots()
     _draw_lines(axes, explanation)
     _draw_actions(axes, explanation)
@@ -37,18 +31,13 @@ def plot_explanation(explanation: Explanation, kind: str = "png") -> bytes:
     if explanation.departures:
         _name_departure(axes, explanation.departures[0], last)
     name = f"{explanation.domain}, {explanation.problem}: {explanation.model} by {explanation.policy}"
-    axes.set_title(f"{name}, {explanation.outcome.value}", fontsize=10)
+    axes.set_title(plain(f"{name}, {explanation.outcome.value}"))
     axes.set(xlabel="steps taken", ylabel="distance to the goal")
     low, high = axes.get_ylim()
     axes.set_ylim(min(0.0, low), high + 0.08 * (high - low))  # room for a name
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.25, linewidth=0.6)
-    figure.legend(loc="outside lower center", ncols=5, frameon=False, fontsize=8.5)
-    picture = io.BytesIO()
-    figure.savefig(picture, format=kind, dpi=200)
-    return picture.getvalue()
+    figure.legend(loc="outside lower center", ncols=5)
 
 
 def _draw_lines(axes: Any, explanation: Explanation) -> None:
@@ -65,7 +54,7 @@ def _draw_lines(axes: Any, explanation: Explanation) -> None:
         if largest is not None and any(largest < number < math.inf for number in drawn):
             axes.axhline(largest, color=GREY, linewidth=0.8, linestyle=":")
             place = {"ha": "right", "va": "bottom", "transform": axes.get_yaxis_transform()}
-            axes.text(1, largest, "largest V* in training", fontsize=7.5, color=GREY, **place)
+            axes.text(1, largest, "largest V* in training", fontsize=8, color=GREY, **place)
             largest = None
 
 
@@ -89,7 +78,7 @@ def _name_departure(axes: Any, step: ExplainedStep, last: int) -> None:
     is_late = step.number > last / 2
     axes.axvline(step.number, color=RED, linewidth=0.8, linestyle=":", zorder=1)
     axes.annotate(
-        f"step {step.number + 1}: {step.chosen.action}",
+        plain(f"step {step.number + 1}: {step.chosen.action}"),
         (step.number, 1),
         (-4 if is_late else 4, -2),
         xycoords=axes.get_xaxis_transform(),
@@ -97,5 +86,5 @@ def _name_departure(axes: Any, step: ExplainedStep, last: int) -> None:
         ha="right" if is_late else "left",
         va="top",
         color=RED,
-        fontsize=8.5,
+        fontsize=8,
     )

@@ -2,6 +2,7 @@
 
 from trifold.ladder.climb import climb, is_climb, resume_climb
 from trifold.ladder.judge import Judge
+from trifold.ladder.plot import plot_ladder
 from trifold.ladder.result import FAILED, KEPT, NOT_TRIED, RULED_OUT, Climbed, RungReport
 from trifold.ladder.rungs import RUNGS, Rung
 from trifold.ladder.watcher import ClimbWatcher
@@ -19,5 +20,6 @@ __all__ = [
     "RungReport",
     "climb",
     "is_climb",
+    "plot_ladder",
     "resume_climb",
 ]

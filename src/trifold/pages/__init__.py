@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Tried,
         render_report,
     )
+    from trifold.pages.state import state_page
 
 __getattr__ = lazily(__name__)
 
@@ -41,5 +42,6 @@ __all__ = [
     "Training",
     "Tried",
     "render_report",
+    "state_page",
     "trace_page",
 ]

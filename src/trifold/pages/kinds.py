@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from trifold.pages.skeleton import Kind
 
+DRAWN = (
+    "given.js",
+    "svg.js",
+    "data.js",
+    "scene.js",
+    "draw-board.js",
+    "draw-boxes.js",
+    "draw-graph.js",
+    "draw-towers.js",
+    "drawers.js",
+)
+"""What draws states."""
+
 TRACE = Kind(
     body="trace.html",
     styles=("page.css", "trace.css"),
-    scripts=(
-        "given.js",
-        "svg.js",
-        "axes.js",
-        "theme.js",
-        "data.js",
-        "scene.js",
-        "draw-board.js",
-        "draw-boxes.js",
-        "draw-graph.js",
-        "draw-towers.js",
-        "chart.js",
-        "around.js",
-        "panels.js",
-        "main.js",
-    ),
+    scripts=(*DRAWN, "axes.js", "theme.js", "chart.js", "around.js", "panels.js", "main.js"),
 )
+
+STATE = Kind(body="state.html", styles=("page.css", "trace.css", "state.css"), scripts=(*DRAWN, "state.js"))
 
 REPORT = Kind(
     body="report.html",

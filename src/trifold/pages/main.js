@@ -1,7 +1,5 @@
 // The page: a column for each trace, and controls that move all of them.
 
-const DRAWERS = { towers: drawTowers, board: drawBoard, map: drawBoard, cities: drawCities, rooms: drawRooms, lift: drawLift, graph: drawGraph };
-
 class Column {
   constructor(told, limits, go, select) {
     this.trace = new Trace(told);

@@ -19,7 +19,7 @@ class Actions {
     const low = Math.min(...told), high = Math.max(...told), better = this.trace.byScores ? 1 : -1;
     this.rows.replaceChildren(...step.choices.slice(0, 400).map(([action, score, distance, bits]) => {
       const share = finite(score) && high > low ? (better > 0 ? score - low : high - score) / (high - low) : 1;
-      const bar = draw("svg", { class: "bar", viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" }, draw("rect", { width: Math.max(2, 100 * share), height: 6 }));
+      const bar = !finite(score) ? null : draw("svg", { class: "bar", viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" }, draw("rect", { width: Math.max(2, 100 * share), height: 6 }));
       const remarks = [];
       if (bits & 4) remarks.push(make("span", { class: "tag good" }, "optimal"));
       if (bits & 1 && step.loss) remarks.push(make("span", { class: "tag bad" }, step.loss === "inf" ? "dead end" : `costs ${step.loss}`));

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from trifold.explanation import Choice, ExplainedStep, Explanation, advise, verdict
-from trifold.pages.drawing import choose_drawing
+from trifold.pages.state import difference, world_data
 from trifold.pages.world import Atom, World
 from trifold.pddl import Executor
 
@@ -24,21 +24,13 @@ def trace_data(executor: Executor, explanations: Sequence[Explanation]) -> dict[
     V, V* of where it leads, bits]. What is not known is null, and a V* without end is "inf".
     """
     world = World.of(executor, [one.actions for one in explanations])
-    predicates, objects = sorted({atom[0] for atom in world.atoms} | set(world.arities)), list(world.objects)
-    numbers = {name: i for i, name in enumerate(predicates)}, {name: i for i, name in enumerate(objects)}
-    atoms = {atom: i for i, atom in enumerate(sorted(world.atoms))}
+    known, atoms = world_data(world)
     actions: dict[str, int] = {}
     traces = [_trace(one, way, atoms, actions) for one, way in zip(explanations, world.ways, strict=True)]
-    return {
+    return known | {
         "domain": explanations[0].domain,
         "problem": explanations[0].problem,
         "problemFile": _name(explanations[0].problem_file),
-        "objects": [[name, list(types)] for name, types in world.objects.items()],
-        "predicates": predicates,
-        "atoms": [[numbers[0][name], *(numbers[1][one] for one in rest)] for name, *rest in atoms],
-        "static": _sorted(atoms, world.static),
-        "goal": [[atoms[literal.predicate, *literal.arguments], int(literal.positive)] for literal in world.goal],
-        "drawing": choose_drawing(world),
         "traces": traces,
         "actions": list(actions),
     }
@@ -71,9 +63,7 @@ def _step(
     atoms: dict[Atom, int],
     actions: dict[str, int],
 ) -> dict[str, Any]:
-    return {
-        "less": _sorted(atoms, before - after),
-        "more": _sorted(atoms, after - before),
+    return difference(before, after, atoms) | {
         "value": _plain(step.value),
         "distance": _plain(step.distance),
         "loss": _plain(step.loss),
@@ -117,7 +107,3 @@ def _name(path: str | None) -> str | None:
         return None
     own = Path(path)
     return own.parent.name if own.name == "model.safetensors" and own.parent.name else own.name
-
-
-def _sorted(atoms: dict[Atom, int], some: Iterable[Atom]) -> list[int]:
-    return sorted(atoms[atom] for atom in some)

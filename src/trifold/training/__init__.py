@@ -7,6 +7,7 @@ from trifold.training.coverage import Coverage, lay_tracks
 from trifold.training.larger import find_larger
 from trifold.training.loop import Progress
 from trifold.training.parallel import Astray, is_led
+from trifold.training.plot import plot_trainings
 from trifold.training.recipe import (
     RECIPE_KEYS,
     SECTIONS,
@@ -51,6 +52,7 @@ __all__ = [
     "is_led",
     "lay_tracks",
     "lead",
+    "plot_trainings",
     "read_recipe",
     "recorded_recipe",
     "resume",

@@ -1,63 +1,104 @@
-"""The curves of a run."""
+"""The curves of trainings."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trifold.errors import TrifoldError
 from trifold.files import write_whole
-from trifold.training.run import SeedFolder
+from trifold.pictures import PAGE, look, picture, plain
+from trifold.training.run import RunFolder, SeedFolder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Lines = list[dict[str, Any]]
+"""Of metrics.jsonl."""
 
 
 def plot_curves(folders: Sequence[SeedFolder], title: str, path: Path) -> None:
-    """Draw the losses of each seed over steps, mark each least validation loss, and beside it draw the coverage."""
-    from matplotlib.figure import Figure  # slow to import, and a figure without pyplot needs no display
+    """Write the picture of a run that is its curves.png."""
+    curves = [(folder.path.name.replace("-", " "), folder.metrics()) for folder in folders]
+    write_whole(path, _draw_curves(curves, title, "png"))
 
-    seeds = [(number, folder, folder.metrics()) for number, folder in enumerate(folders)]
-    has_coverage = any("solved" in line or "larger_solved" in line for _, _, lines in seeds for line in lines)
-    figure = Figure(figsize=(13 if has_coverage else 8, 4.5), layout="constrained")
-    axes, *beside = figure.subplots(1, 1 + has_coverage, squeeze=False)[0]
-    for number, folder, lines in seeds:
+
+def plot_trainings(runs: Sequence[Path | str], kind: str = "svg") -> bytes:
+    """Draw what trainings did, beside each other: the losses of each seed over steps, and the coverage of its policy.
+
+    >>> from trifold.training import train
+    >>> run = train("gripper", "runs/drawn", "small", steps=2).run  # gripper/domain.pddl, …
+    >>> plot_trainings([run], "pdf")[:5]
+    b'%PDF-'
+    """
+    curves: list[tuple[str, Lines]] = []
+    for run in map(Path, runs):
+        with RunFolder(run).opened("config.json"):  # or it says that it is none
+            seeds = sorted(run.glob("seed-*"), key=lambda file: (len(file.name), file.name))
+        found = [(seed, lines) for seed in seeds if (lines := SeedFolder(seed).metrics())]
+        own = run.resolve().name if len(runs) > 1 else ""
+        for seed, lines in found:
+            number = seed.name.replace("-", " ") if len(found) > 1 or not own else ""
+            curves.append((", ".join(filter(None, (own, number))), lines))
+    if not curves:
+        where = ", ".join(map(str, runs))
+        raise TrifoldError("no line of metrics was written: nothing was validated yet", place=where)
+    return _draw_curves(curves, "", kind)
+
+
+def _draw_curves(curves: Sequence[tuple[str, Lines]], title: str, kind: str) -> bytes:
+    """The losses of each training over steps, a dot at each least validation loss, and beside them the coverage."""
+    has_coverage = any("solved" in line or "larger_solved" in line for _, lines in curves for line in lines)
+
+    def draw(figure: Figure) -> None:
+        axes, *beside = figure.subplots(1, 1 + has_coverage, squeeze=False)[0]
+        _plot_losses(axes, curves)
+        for place in beside:
+            _plot_coverage(place, [lines for _, lines in curves])
+        if title:
+            figure.suptitle(plain(title), fontsize=8.5)
+
+    return picture(draw, kind, PAGE if has_coverage else PAGE / 2, 2.5 + 0.16 * len(curves))
+
+
+def _plot_losses(axes: Axes, curves: Sequence[tuple[str, Lines]]) -> None:
+    """Draw the validation loss of each training, and paler the loss of its training states."""
+    from matplotlib.ticker import LogFormatter
+
+    for number, (name, lines) in enumerate(curves):
         if not lines:
             continue
-        steps = [line["step"] for line in lines]
+        steps, style = [line["step"] for line in lines], look(number) | {"linewidth": 1.3}
         validation = [line["validation"] for line in lines]
-        colour, name = f"C{number}", folder.path.name.replace("-", " ")
-        axes.plot(
-            steps, [line["loss"] for line in lines], color=colour, alpha=0.45, linewidth=1, label=f"{name}, training"
-        )
-        axes.plot(steps, validation, color=colour, linewidth=1.6, label=f"{name}, validation")
         least = min(range(len(lines)), key=validation.__getitem__)
-        axes.plot(steps[least], validation[least], "o", color=colour)
-        axes.annotate(f"{validation[least]:.3f}", (steps[least], validation[least]), (4, 6), textcoords="offset points")
-    axes.set(xlabel="step", ylabel="loss", yscale="log", title=title)
-    axes.grid(alpha=0.3, which="both")
-    if axes.lines:
-        axes.legend()
-    for place in beside:
-        _plot_coverage(place, [lines for _, _, lines in seeds])
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=120)
-    write_whole(path, picture.getvalue())
+        pale = style | {"marker": None, "alpha": 0.5, "linewidth": 0.9}
+        axes.plot(steps, [line["loss"] for line in lines], **pale, label="training" if len(curves) == 1 else None)
+        told = f"{name}, validation: least {validation[least]:.3g}"
+        axes.plot(steps, validation, **style, markevery=[least], label=plain(told))
+    axes.set(xlabel="training steps", ylabel="loss", yscale="log")
+    axes.yaxis.set_major_formatter(LogFormatter())
+    axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.0, 0.4)))
+    _legend(axes)
 
 
-def _plot_coverage(axes: Axes, seeds: Sequence[list[dict[str, Any]]]) -> None:
+def _plot_coverage(axes: Axes, seeds: Sequence[Lines]) -> None:
     """Draw the share of held-out problems that the policy of each seed solves over steps, and that of larger ones."""
-    for prefix, name, style in (("", "held-out", "o-"), ("larger_", "larger", "s--")):
+    for prefix, name, stroke in (("", "held-out", "-"), ("larger_", "larger", ":")):
         told: str | None = f"{name} problems"  # once, whatever the number of seeds
         for number, lines in enumerate(seeds):
             tried = [line for line in lines if line.get(f"{prefix}problems")]
             steps = [line["step"] for line in tried]
             shares = [100 * line[f"{prefix}solved"] / line[f"{prefix}problems"] for line in tried]
             if tried:
-                axes.plot(steps, shares, style, color=f"C{number}", alpha=0.8, markersize=4, label=told)
+                axes.plot(steps, shares, **look(number) | {"linestyle": stroke}, label=told, clip_on=False)
                 told = None
-    axes.set(xlabel="step", ylabel="problems solved (%)", ylim=(-2, 105), title="coverage of the policy")
+    axes.set(xlabel="training steps", ylabel="problems solved, %", ylim=(0, 105))
+    _legend(axes)
+
+
+def _legend(axes: Axes) -> None:
+    """Below the axes, where no line is."""
     if axes.lines:
-        axes.legend()
-    axes.grid(alpha=0.3)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1)
