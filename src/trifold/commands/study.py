@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from trifold.commands.hands import hired
 from trifold.commands.options import Cluster, Json, Quiet, Shared
 from trifold.commands.train import read_changes
 
