@@ -64,7 +64,8 @@ class Gathered:
     def _work(self, function: str, files: Files, limits: Limits) -> None:
         """Do what is there as one call, and then what came when that had just ended."""
         try:
-            while self._jobs is not None:
+            while True:
+                assert self._jobs is not None
                 self._cluster.gpus = self._gpus
                 try:
                     self._pass_on(function, self._jobs, files, limits)
@@ -74,6 +75,8 @@ class Gathered:
                     left = list(self._open.values())
                     self._open = dict(enumerate(left))
                     self._jobs = [job for job, _ in left] or None
+                    if not left:
+                        return
         except BaseException as error:  # each that waits raises it
             with self._lock:
                 for _, box in self._open.values():
