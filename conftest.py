@@ -56,6 +56,7 @@ SLOW = [
     "tests/pddl/test_packed.py",
     "tests/pddl/test_problem.py::test_successors_and_structures_do_not_depend_on_the_process",
     "tests/pddl/test_rewriting.py",
+    "tests/studies/test_study.py",
     "tests/test_extensions.py",
     "tests/test_notebook.py",
     "tests/test_own_domain_page.py",

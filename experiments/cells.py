@@ -37,7 +37,7 @@ ARCHITECTURES = (
     Architecture("2-GNN", "2gnn", ("encoder=oblivious",)),
     Architecture("ET", "et", ("encoder=marks",)),
 )
-"""The columns. R-GNN₂ has k = 32, as in the paper; the first three have the names that ``paper.sh`` gives them."""
+"""The columns. R-GNN₂ has k = 32, as in the paper; the first three have the names that ``paper.toml`` gives them."""
 
 
 @dataclass(frozen=True)

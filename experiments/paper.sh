@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The paper's experiments, from nothing to the tables: generate, label, train, evaluate, and print beside the paper's.
+# The paper's experiments, from nothing to the tables: the study paper.toml, LAMA, and all of it beside the paper's numbers.
 set -euo pipefail
 
-usage="usage: experiments/paper.sh [OPTION]... [-- OPTION OF TRAIN]...
+usage="usage: experiments/paper.sh [OPTION]... [-- OPTION OF STUDY]...
 
   --domain NAME       only this domain; may be given several times
   --model NAME        rgnn1 for R-GNN[1], rgnn0 for R-GNN[0], rgnn for R-GNN; may be given several times; all if not
@@ -16,21 +16,21 @@ usage="usage: experiments/paper.sh [OPTION]... [-- OPTION OF TRAIN]...
   --device NAME       cuda, cpu, …; cuda where there is one if not given
   --out DIR           where everything goes; runs/paper if not given
 
-Every stage skips what is done, so the same command goes on where it was stopped. What is trained has values alone, as in
-the paper, by the recipe DOMAIN-values; options of train after -- hold for all domains (--recipe paper is the paper's).
+What is done is not done again, so the same command goes on where it was stopped. What is trained has values alone, as in
+the paper, by the recipe DOMAIN-values; options of trifold study after -- hold for all: --set batch=64, --workers 4, --plan.
 Where a recipe has a [selection], the model of several seeds is kept that solves most of its problems, else the one with
 the least validation loss. Of the models in the box, DOMAIN and DOMAIN-values, each is evaluated by its best policy."
 
-domains=() models=() more=() budget=() bench="" fresh="" lama="" shipped="" device=auto out=runs/paper
+domains=() models=() asked=() more=() bench="" fresh="" lama="" shipped="" out=runs/paper
 while (($#)); do
   case $1 in
     --domain | --model | --minutes | --seeds | --bench | --fresh-seed | --device | --out) : "${2:?$1 needs a value}" ;;&
     --domain) domains+=("$2"); shift 2 ;;
     --model) models+=("$2"); shift 2 ;;
-    --minutes | --seeds) budget+=("$1" "$2"); shift 2 ;;
+    --minutes | --seeds) asked+=(--set "${1#--}=$2"); shift 2 ;;
     --bench) bench=$2; shift 2 ;;
     --fresh-seed) fresh=$2; shift 2 ;;
-    --device) device=$2; shift 2 ;;
+    --device) asked+=(--device "$2"); shift 2 ;;
     --out) out=$2; shift 2 ;;
     --lama) lama=yes; shift ;;
     --shipped) shipped=yes; shift ;;
@@ -47,81 +47,40 @@ trifold=${TRIFOLD:-$trifold}
 python=$here/../.venv/bin/python
 [[ -x $python ]] || python=python3
 python=${PYTHON:-$python}
+for domain in "${domains[@]}"; do asked+=(--domain "$domain"); done
 if ((!${#domains[@]})); then
   domains=(blocks-s blocks-m gripper miconic visitall grid logistics rovers vacuum visitall-xy navig-xy)
 fi
 ((${#models[@]})) || models=(rgnn1 rgnn0 rgnn)
-[[ -z $shipped ]] || models=()
-
-say() { printf '\n== %s\n' "$*" >&2; }
-
-# Train a model of a domain in its run folder: DOMAIN MODEL RUN.
-train() {
-  local architecture=()
-  case $2 in
-    rgnn1) ;;
-    rgnn0) architecture=(--set t=0) ;;
-    rgnn) architecture=(--set encoder=plain) ;;
-    *) echo "there is no model $2: rgnn1, rgnn0 or rgnn" >&2; exit 2 ;;
-  esac
-  [[ -e $3/done ]] && return
-  say "train $2 on $1"
-  if [[ -e $3/config.json ]]; then
-    "$trifold" train --resume "$3" --device "$device"
-  else
-    "$trifold" train "$out/suite/$1" --run "$3" --recipe "$1-values" --device "$device" "${architecture[@]}" "${budget[@]}" \
-      "${more[@]}"
-  fi
-  "$trifold" select "$3" --device "$device"
-  touch "$3/done"
-}
-
-# Attempt the problems of a folder, and record them as a set: MODEL SET DOMAIN FOLDER.
-evaluate() {
-  local records=$out/results/$2/$3.jsonl
-  say "evaluate $1 on $4"
-  "$trifold" evaluate "$1" "$4" --records "$records" --device "$device"
-  if [[ $3 == navig-xy ]]; then  # the paper's policy there has no memory
-    "$trifold" evaluate "$1" "$4" --records "$records" --device "$device" --strict
-  fi
-}
+[[ -z $shipped ]] || models=(shipped shipped-values)
+for model in "${models[@]}"; do asked+=(--recipe "$model"); done
 
 mkdir -p "$out"
-box=$([[ -z $shipped ]] || "$trifold" models --json)
-"$trifold" generate --suite paper --out "$out/suite"
-for domain in "${domains[@]}"; do
-  declare -A tests=([suite]=$out/suite/$domain/test)
-  if [[ -n $bench && -d $bench/$domain/test ]]; then
-    tests[public]=$bench/$domain/test
-  fi
-  if [[ -n $fresh ]]; then
-    "$trifold" generate "$domain" --split test --seed "$fresh" --out "$out/fresh-$fresh/$domain"
-    tests[fresh-$fresh]=$out/fresh-$fresh/$domain/test
-  fi
-  files=()
-  if [[ -n $shipped ]]; then
-    for name in "$domain" "$domain-values"; do
-      if [[ $box == *"\"name\": \"$name\""* ]]; then files+=("$name"); fi
-    done
-  fi
-  for model in "${models[@]}"; do
-    train "$domain" "$model" "$out/runs/$domain-$model"
-    files+=("$out/runs/$domain-$model/model.safetensors")
-  done
-  for file in "${files[@]}"; do
-    for set in "${!tests[@]}"; do
-      evaluate "$file" "$set" "$domain" "${tests[$set]}"
-    done
-  done
-  if [[ -n $lama ]]; then
-    for set in "${!tests[@]}"; do
-      "$trifold" reference "${tests[$set]}" --first --timeout 60 --records "$out/results/$set/$domain.jsonl"
+study=$out/paper.toml
+cp "$here/paper.toml" "$study"
+if [[ -n $bench ]]; then
+  printf "public = { folder = '%s/{domain}/test', optional = true }\n" "$(cd "$bench" && pwd)" >> "$study"
+fi
+[[ -z $fresh ]] || printf 'fresh-%s = { seed = %s }\n' "$fresh" "$fresh" >> "$study"
+code=0
+"$trifold" study "$study" --out "$out" "${asked[@]}" "${more[@]}" || code=$?
+case $code in 130 | 143) exit "$code" ;; esac  # it was interrupted; otherwise some cells have failed, and others have not
+[[ -d $out/results && " ${more[*]} " != *" --plan "* ]] || exit "$code"
+
+if [[ -n $lama ]]; then
+  for domain in "${domains[@]}"; do
+    for tests in "$out/suite/$domain/test" ${bench:+"$bench/$domain/test"} ${fresh:+"$out/fresh-$fresh/$domain/test"}; do
+      [[ -d $tests ]] || continue
+      set=suite
+      [[ -z $bench || $tests != "$bench"/* ]] || set=public
+      [[ $tests != "$out/fresh-"* ]] || set=fresh-$fresh
+      "$trifold" reference "$tests" --first --timeout 60 --records "$out/results/$set/$domain.jsonl"
       if [[ $set == fresh-* ]]; then
-        "$trifold" reference "${tests[$set]}" --timeout 20 --records "$out/references.jsonl"
+        "$trifold" reference "$tests" --timeout 20 --records "$out/references.jsonl"
       fi
     done
-  fi
-done
+  done
+fi
 
 references=()
 for file in "$here"/references*.jsonl "$out"/references.jsonl; do
@@ -129,3 +88,4 @@ for file in "$here"/references*.jsonl "$out"/references.jsonl; do
 done
 "$python" "$here/results_page.py" "$out/results" "$here/lama" "${references[@]}" --notes "$here/tried.md" |
   tee "$out/results.md"
+exit "$code"

@@ -9,8 +9,8 @@ as many minutes; only the architecture differs, and k = 32 for R-GNN₂. They ar
 paper's own files (--bench) where these are public, and on the suite elsewhere. The same command goes on where it was
 stopped, by its deadline, by Ctrl-C or by SIGTERM: trainings from their last save, at most a minute old, evaluations
 with the next problem. What is done is not done again. What cannot be done, or fails, is written down with its reason in
-results/reasons.jsonl, and is tried again with --again alone. Run folders and the names of the first three architectures
-are those of ``paper.sh``. How many are trained at once decides how many steps they take in their minutes: keep it.
+results/reasons.jsonl, and is tried again with --again alone. The names of the first three architectures are those of
+the study ``paper.toml``. How many are trained at once decides how many steps they take in their minutes: keep it.
 """
 
 from __future__ import annotations

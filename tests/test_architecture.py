@@ -66,6 +66,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Joins those who own the facts with the page, which knows nothing of them.
     "reports": {"data", "errors", "evaluation", "explanation", "files", "limits", "model", "outcomes", "pages"}
     | {"processes", "sealed", "shipped", "training", "words"},
+    # Joins what draws, trains, selects, evaluates and reports, for many trainings at once.
+    "studies": {"cluster", "data", "domains", "errors", "evaluation", "files", "limits", "memory", "model"}
+    | {"outcomes", "pddl", "planning", "processes", "reports", "selection", "shipped", "training"},
     "bench": {"data", "domains", "encoders", "errors", "evaluation", "files", "model", "native", "nn"}
     | {"outcomes", "pddl", "processes", "provenance", "structures", "training"},
     # Joins all that has a picture, or a page, with what shows it.
@@ -73,7 +76,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"pages", "pddl", "planning", "provenance", "training", "words"},
     "up": {"errors", "limits", "memory", "model", "outcomes", "pddl", "planning", "shipped"},
     # Of commands: a program may have the display of a training, too.
-    "watched": {"commands", "ladder", "processes", "training"},
+    "watched": {"cluster", "commands", "ladder", "processes", "studies", "training"},
     "__main__": {"commands"},
 }
 MAY_IMPORT_ALL = {"__init__", "commands"}

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from trifold.watched import climb as climb
     from trifold.watched import resume as resume
     from trifold.watched import resume_climb as resume_climb
+    from trifold.watched import study as study
     from trifold.watched import train as train
 
 __all__ = [
@@ -82,6 +83,7 @@ __all__ = [
     "resume_climb",
     "select",
     "solve",
+    "study",
     "trace_page",
     "train",
 ]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from trifold.cluster import Cluster
 from trifold.ladder import Climbed, ClimbWatcher
 from trifold.ladder import climb as climb_ladder
 from trifold.ladder import resume_climb as resume_ladder
 from trifold.processes import Workers
+from trifold.studies import Studied
+from trifold.studies import study as do_study
 from trifold.training import Progress, Recipe, TrainingResult, Value
 from trifold.training import resume as resume_run
 from trifold.training import train as train_run
@@ -106,6 +109,40 @@ def resume_climb(
     with _watcher(progress) as watcher:
         asked: dict[str, Any] = {"judge": judge, "every": every, "device": device, "workers": workers}
         return resume_ladder(run, steps=steps, minutes=minutes, watcher=watcher, **asked)
+
+
+def study(
+    source: Path | str | Mapping[str, Any],
+    out: Path | str,
+    *,
+    progress: bool = False,
+    domains: Sequence[str] = (),
+    recipes: Sequence[str] = (),
+    workers: Cluster | int | None = None,
+    device: str | None = None,
+    **changes: Value,
+) -> Studied:
+    """Train and evaluate a grid of recipes, seeds and domains, and go on with what was begun: ``studies.study``.
+
+    source            a TOML file, or what such a file says
+    out               the folder of all that comes of it
+    progress          True shows on standard error what `trifold study` does
+    domains, recipes  only these of the study's
+    workers           steps that are done at once; one per core if None, or one per training where these are fewer; or a
+                      cluster that was joined
+    device            instead of those of the study, for trainings and evaluations
+    changes           values that differ in all recipes, such as steps=500
+
+    >>> asked = {"domains": ["./gripper"], "recipes": ["small"], "tests": {"seen": "train"}}
+    >>> found = study(asked, "studied", steps=2)  # of gripper/domain.pddl and its problems
+    >>> [(cell.name, cell.outcome, cell.tried) for cell in found.cells]
+    [('gripper small seed 0', 'done', 3)]
+    """
+    from trifold.commands import show_study
+
+    with show_study() if progress else nullcontext() as watcher:
+        asked: dict[str, Any] = {"domains": domains, "recipes": recipes, "workers": workers, "device": device}
+        return do_study(source, out, **asked | changes | {"watcher": watcher})
 
 
 class _Told(ClimbWatcher):

@@ -1,4 +1,4 @@
-"""experiments/paper.sh: every stage in order, and what is done is not done again."""
+"""experiments/paper.sh and its study: options become those of the study, and what it leaves becomes a page."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from typing import Any
 
 import pytest
 
+from trifold.domains import PAPER
+from trifold.studies import read_study
+from trifold.studies.cells import expand
+from trifold.studies.problems import find_places
+
 SCRIPT = Path(__file__).parents[2] / "experiments" / "paper.sh"
 
-# Stands for trifold: notes its words, and leaves what a training leaves.
+# Stands for trifold: notes its words, and leaves what a study leaves.
 FAKE = """#!/usr/bin/env bash
 echo "$*" >> log
-[[ $1 == models ]] && echo '[{"name": "gripper"}, {"name": "gripper-values"}, {"name": "grid"}]'
-[[ $1 == train && -e broken ]] && { mkdir -p "${4:-$3}"; touch "${4:-$3}/config.json"; exit 130; }
-[[ $1 == train && $2 != --resume ]] && mkdir -p "$4"
+[[ $1 == study && -e broken ]] && exit "$(cat broken)"
+[[ $1 == study ]] && mkdir -p "$4"/{results,suite,fresh-7}/gripper/test
 exit 0
 """
 
@@ -41,47 +45,49 @@ def run(tmp_path: Path) -> Callable[..., Any]:
     return run
 
 
-def test_the_stages_in_order_and_once(run: Callable[..., Any], tmp_path: Path) -> None:
-    words = ("--domain", "navig-xy", "--model", "rgnn", "--minutes", "5", "--", "--set", "batch=64")
-    folder = "runs/paper/runs/navig-xy-rgnn"
-    records = "runs/paper/results/suite/navig-xy.jsonl"
-    evaluate = f"evaluate {folder}/model.safetensors runs/paper/suite/navig-xy/test --records {records}"
-    train = f"train runs/paper/suite/navig-xy --run {folder} --recipe navig-xy-values --device auto --set encoder=plain"
-    stages = run(*words)
-    assert stages[:-1] == [
-        "generate --suite paper --out runs/paper/suite",
-        f"{train} --minutes 5 --set batch=64",
-        f"select {folder} --device auto",
-        f"{evaluate} --device auto",
-        f"{evaluate} --device auto --strict",
-    ]
-    assert stages[-1].startswith("results_page.py runs/paper/results lama --references references.jsonl --references")
-    assert [line for line in run(*words) if line.startswith(("train", "select"))] == []
+def test_the_options_are_those_of_a_study_and_then_comes_the_page(run: Callable[..., Any], tmp_path: Path) -> None:
+    words = ("--domain", "navig-xy", "--model", "rgnn", "--minutes", "5", "--seeds", "3", "--", "--set", "batch=64")
+    study, page = run(*words)
+    options = "--set minutes=5 --set seeds=3 --domain navig-xy --recipe rgnn --set batch=64"
+    assert study == f"study runs/paper/paper.toml --out runs/paper {options}"
+    assert page.startswith("results_page.py runs/paper/results lama --references references.jsonl --references")
 
 
-def test_a_training_that_was_broken_off_is_resumed(run: Callable[..., Any], tmp_path: Path) -> None:
-    (tmp_path / "broken").touch()
-    words = ("--domain", "grid", "--model", "rgnn1", "--out", "out")
-    assert "--recipe grid-values" in run(*words, code=130)[-1]
-    (tmp_path / "broken").unlink()
-    assert run(*words)[1] == "train --resume out/runs/grid-rgnn1 --device auto"
+def test_what_is_interrupted_has_no_page_and_what_failed_in_part_has_one(
+    run: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "broken").write_text("130")
+    assert len(run("--domain", "grid", "--out", "out", code=130)) == 1
+    (tmp_path / "broken").write_text("2")
+    assert len(run("--domain", "grid", "--out", "out", code=2)) == 1
+    (tmp_path / "out" / "results").mkdir()
+    assert len(run("--domain", "grid", "--out", "out", code=2)) == 2
 
 
 def test_public_and_fresh_problems_and_lama(run: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "bench" / "gripper" / "test").mkdir(parents=True)
     stages = run("--shipped", "--domain", "gripper", "--bench", "bench", "--fresh-seed", "7", "--lama")
-    assert "generate gripper --split test --seed 7 --out runs/paper/fresh-7/gripper" in stages
-    assert not any(line.startswith("train") for line in stages)
+    assert stages[0].endswith("--domain gripper --recipe shipped --recipe shipped-values")
     sets = {"suite": "runs/paper/suite", "public": "bench", "fresh-7": "runs/paper/fresh-7"}
     for name, folder in sets.items():
         records = f"--records runs/paper/results/{name}/gripper.jsonl"
-        for model in ("gripper", "gripper-values"):
-            assert f"evaluate {model} {folder}/gripper/test {records} --device auto" in stages
         assert f"reference {folder}/gripper/test --first --timeout 60 {records}" in stages
-    assert sum(line.startswith("evaluate") for line in stages) == 6
-    assert sum(line.startswith("evaluate") for line in run("--shipped", "--domain", "grid")) == 1
+    assert "reference runs/paper/fresh-7/gripper/test --timeout 20 --records runs/paper/references.jsonl" in stages
+    assert sum(line.startswith("reference") for line in stages) == 4
+    study = read_study(tmp_path / "runs" / "paper" / "paper.toml")
+    assert [test.name for test in study.tests] == ["suite", "public", "fresh-7"]
+    assert (study.tests[1].folder, study.tests[2].seed) == (f"{tmp_path}/bench/{{domain}}/test", 7)
 
 
-@pytest.mark.parametrize("words", [["--verbose"], ["--domain", "grid", "--model", "gnn"]])
-def test_what_is_not_known_is_refused(run: Callable[..., Any], words: list[str]) -> None:
-    run(*words, code=2)
+def test_the_study_has_a_cell_for_each_architecture_and_each_model_of_every_domain(tmp_path: Path) -> None:
+    study = read_study(SCRIPT.with_name("paper.toml"))
+    cells, notes = expand(study, find_places(study, tmp_path))
+    assert tuple(domain.name for domain in study.domains) == PAPER and not notes
+    labels = [cell.chosen.model.label for cell in cells if cell.chosen and cell.domain == "grid"]
+    assert labels == ["R-GNN[1]", "R-GNN[0]", "R-GNN"]
+    assert [cell.given for cell in cells if cell.given and cell.domain == "grid"] == ["grid", "grid-values"]
+    assert len(cells) == 5 * len(PAPER)
+
+
+def test_what_is_not_known_is_refused(run: Callable[..., Any]) -> None:
+    run("--verbose", code=2)

@@ -101,13 +101,14 @@ class Broker:
                 return False
             is_busy = True
             match line:
-                case ["begin", call, function, limits, most, reads, writes, path, plugins]:
+                case ["begin", call, function, limits, most, gpus, reads, writes, path, plugins]:
                     bounds = Limits(*limits)
-                    if self.order is None or self.order.limits.memory_gib != bounds.memory_gib:
-                        self._dismiss(list(self.seats))  # their share of a node's memory was another
+                    share = bounds.memory_gib, gpus
+                    if self.order is None or (self.order.limits.memory_gib, self.nodes.gpus) != share:
+                        self._dismiss(list(self.seats))  # their share of a node was another
                     self.call, self.files = call, Files(tuple(reads), tuple(writes))
                     self.order = Order(function, bounds, tuple(path), plugins)
-                    self.nodes.demand(bounds.memory_gib, most)
+                    self.nodes.demand(bounds.memory_gib, most, gpus)
                 case ["job", index, job]:
                     self.waiting.append(_Task(index, job))
                 case ["stop"]:
@@ -122,6 +123,7 @@ class Broker:
         for _ in range(min(size, len(self.waiting) + busy) - len(self.seats)):
             memory = self.nodes.memory
             options = {"num_cpus": 1, "max_restarts": 0, "scheduling_strategy": "SPREAD"}
+            options |= {"num_gpus": self.nodes.share} if self.nodes.share else {}
             options |= {} if memory is None else {"memory": memory}
             actor = self.ray.remote(Seat).options(**options).remote(self.ray.get)
             self.seats.append(_Seat(actor, actor.greet.remote()))

@@ -59,7 +59,8 @@ def join_cluster(
 
 
 class Cluster:
-    """A crew of a Ray cluster's nodes; ``join_cluster`` makes one. ``most`` may be changed between its calls."""
+    """A crew of a Ray cluster's nodes; ``join_cluster`` makes one. Between its calls may be changed: ``most``,
+    jobs at a time, and ``gpus``, the share of one that each takes."""
 
     def __init__(
         self,
@@ -70,6 +71,7 @@ class Cluster:
         most: int | None = None,
     ) -> None:
         self._address, self._on_notice, self.most = address, on_notice, most
+        self.gpus = 0.0
         self._size, self._call, self._lock = 1, 0, threading.Lock()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the child)
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
@@ -121,7 +123,9 @@ class Cluster:
             self._call += 1
             path, plugins = [str(Path(entry or ".").resolve()) for entry in sys.path], os.environ.get(VARIABLE, "")
             bounds = [limits.seconds, limits.memory_gib]
-            self._tell("begin", self._call, function, bounds, self.most, files.reads, files.writes, path, plugins)
+            self._tell(
+                "begin", self._call, function, bounds, self.most, self.gpus, files.reads, files.writes, path, plugins
+            )
             given, open_jobs = 0, set[int]()
             try:
                 while given < len(jobs) or open_jobs:

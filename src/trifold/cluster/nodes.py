@@ -35,6 +35,8 @@ class Nodes:
 
     most    how many at a time; None is one per CPU
     memory  bytes that one may take; None is no limit
+    gpus    the share of a GPU that one takes, where there are any
+    share   the same: none where there are none
     """
 
     ray: Any
@@ -42,6 +44,8 @@ class Nodes:
     say: Callable[..., None]
     most: int | None = None
     memory: int | None = None
+    gpus: float = 0.0
+    share: float = 0.0
     size: int = 0
     looked: float = -float("inf")
     lacking_since: float = field(default_factory=time.monotonic)
@@ -98,9 +102,9 @@ class Nodes:
         if silent:
             raise TrifoldError(f"a node has not answered in {SURVEY_SECONDS:g} s", place=asked[silent[0]])
 
-    def demand(self, memory_gib: float | None, most: int | None) -> None:
-        """Say how much memory each of the jobs that come may take, and how many of them run at a time."""
-        self.most = most
+    def demand(self, memory_gib: float | None, most: int | None, gpus: float = 0.0) -> None:
+        """Say how much memory, and of a GPU, each of the jobs that come takes, and how many of them run at a time."""
+        self.most, self.gpus = most, gpus
         self.memory = None if memory_gib is None else int(memory_gib * 2**30)
         self.looked = -float("inf")
 
@@ -119,6 +123,10 @@ class Nodes:
                     f"no node has the memory that a job may take, {self.memory / 2**30:g} GiB: the most is {most:.1f}",
                     remedy="lower --memory (of a recipe memory_gib), or start nodes by `ray start --memory BYTES`",
                 )
+        cards = [int(each.get("GPU", 0) / self.gpus + 1e-9) for each in resources] if self.gpus else []
+        self.share = self.gpus if any(cards) else 0.0
+        if self.share:
+            room = [min(pair) for pair in zip(room, cards, strict=True)]
         size = sum(room) if self.most is None else min(sum(room), self.most)
         if size:
             self.lacking_since = time.monotonic()

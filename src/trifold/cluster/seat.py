@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -79,6 +80,8 @@ class Seat:
         is_whole = result.outcome is Outcome.FINISHED
         taken = {key: read_contents(file) for key, file in files.items() if is_whole and file.exists()}
         for file in files.values():
+            if file.is_dir():
+                shutil.rmtree(file)
             file.unlink(missing_ok=True)
         return taken
 

@@ -16,9 +16,10 @@ from trifold.plugins import load_plugins
 
 if TYPE_CHECKING:
     from trifold.ladder import ClimbWatcher
+    from trifold.studies import StudyWatcher
 
 VERBS = {
-    **{name: name for name in ("models", "domains", "generate", "label", "expressivity", "train", "select")},
+    **{name: name for name in ("models", "domains", "generate", "label", "expressivity", "train", "select", "study")},
     **{name: name for name in ("solve", "explain", "evaluate", "reference", "table", "report")},
     **dict.fromkeys(("learn", "plan"), "learning_track"),
     "bench": "bench",
@@ -95,6 +96,13 @@ def show_training() -> AbstractContextManager[ClimbWatcher]:
     from trifold.commands.ladder import climb_display  # which loads torch
 
     return climb_display()
+
+
+def show_study() -> AbstractContextManager[StudyWatcher]:
+    """What `trifold study` shows, for programs that do a study."""
+    from trifold.commands.study_display import study_display
+
+    return study_display()
 
 
 def main() -> None:

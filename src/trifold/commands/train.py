@@ -200,7 +200,7 @@ def train(
     if resume is not None:
         _refuse_what_resuming_ignores(context)
     flags = {"steps": steps, "minutes": minutes, "seed": seed, "seeds": seeds, "kernels": kernels and kernels.value}
-    changes = _read_changes(change or [], {name: value for name, value in flags.items() if value is not None})
+    changes = read_changes(change or [], {name: value for name, value in flags.items() if value is not None})
     kind = _find_kind(resume, architecture, judge)
     show = nullcontext() if quiet else kind.display()
     hands = hired(cluster, workers, shared, quiet)
@@ -280,7 +280,7 @@ def _as_changes(words: Sequence[str], unknown: Collection[int]) -> dict[int, str
     return found
 
 
-def _read_changes(texts: Sequence[str], changes: dict[str, Any]) -> dict[str, Any]:
+def read_changes(texts: Sequence[str], changes: dict[str, Any]) -> dict[str, Any]:
     """Add what --set says to the changes: values in TOML, or bare words."""
     for text in texts:
         key, equals, value = text.partition("=")

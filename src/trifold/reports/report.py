@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from trifold.errors import TrifoldError
-from trifold.evaluation import best_of_each, read_records, read_references, shorten
+from trifold.evaluation import Record, best_of_each, read_records, read_references, shorten
 from trifold.pages import Report, Training, render_report
 from trifold.reports.evaluations import Traces, tell_evaluations
 from trifold.reports.lines import NAMES
@@ -16,6 +16,7 @@ from trifold.words import counted
 
 def report_page(
     *sources: Path | str,
+    records: Sequence[Record] = (),
     references: Sequence[Path | str] = (),
     problems: Sequence[Path | str] = (),
     traces: int = 0,
@@ -25,6 +26,7 @@ def report_page(
     """The page of run folders, which say what was trained on and how, and of records, which say what policies did.
 
     sources     folders that `trifold train` made, and files that `trifold evaluate` wrote
+    records     more of them, as `evaluate` returns them
     references  files that `trifold reference` wrote: plans are set against the best known, which is a shorter plan of
                 the records where there is one
     problems    folders in which to look for the problems of failures
@@ -38,10 +40,10 @@ def report_page(
     '<!doctype html>'
     """
     paths = [Path(source) for source in sources]
-    if not paths:
+    if not paths and not records:
         raise TrifoldError("there is nothing to report", remedy="give run folders, or files of records, or both")
     files = [path for path in paths if not path.is_dir()]
-    records = [record for file in files for record in read_records(file)]
+    records = [*(record for file in files for record in read_records(file)), *records]
     if files and not records:
         raise TrifoldError("there are no records", place=", ".join(map(str, files)))
     best = best_of_each(one for file in references for one in read_references(Path(file)))
