@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,8 @@ def test_pupils_are_trained_once_and_judged_once(
     pupils = [tmp_path / "run" / f"{name}.safetensors" for name in ("direct-0", "distilled-0")]
     before = [(file.stat().st_mtime_ns, Model.load(file).scores_actions) for file in pupils]
     assert all(scores for _, scores in before)
+    trained = [json.loads(line) for line in (tmp_path / "run" / "trainings.jsonl").read_text().splitlines()]
+    assert trained[0]["taught"] == 0 < trained[1]["taught"] and trained[1]["asking"] > 0
     distillation.main()
     assert capsys.readouterr().out.splitlines()[-3:] == told  # times included: nothing was attempted again
     assert [file.stat().st_mtime_ns for file in pupils] == [time for time, _ in before]
