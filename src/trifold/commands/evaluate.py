@@ -43,21 +43,19 @@ def evaluate(
     """Attempt every problem of a folder, record each, and print the table.
 
     It is the policy alone that is evaluated, unless a --search is to follow where it ends without a plan, as `trifold
-    solve` has it. Attempts with another search, or with another time to --improve plans, are rows of their own.
-
-    The domain is --domain, or else domain.pddl in the folder, or in its parent, or the one that the model carries.
-    It can be interrupted at any time: the same command goes on where it stopped. Two that write to the same records
-    take turns. Exit code 2 if no problem was fit to be attempted.
+    solve` has it. Attempts with another search, or with another time to --improve plans, are rows of their own. The
+    domain is --domain, or else domain.pddl in the folder, or in its parent, or the one that the model carries. After an
+    interrupt the same command goes on. Two that write to the same records take turns. Exit code 2: no problem was fit.
     """
     from trifold.evaluation import RENDERERS, summarise
     from trifold.evaluation import evaluate as evaluate_all
     from trifold.outcomes import Outcome
     from trifold.pddl import find_domain, find_problems
 
-    problems = find_problems(place)
+    problems, hands = find_problems(place), hired(cluster, workers, shared, quiet)
     go_on = f"interrupted; {records} keeps what is done, the same command goes on from there"
     shown = show_records("evaluating", len(problems), describe_attempt, quiet)
-    with when_interrupted(go_on), hired(cluster, workers, shared, quiet) as crew, shown as on_record:
+    with when_interrupted(go_on), hands as crew, shown as on_record:
         found = evaluate_all(
             model,
             problems,
