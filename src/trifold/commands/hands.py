@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from trifold.processes import Workers
+if TYPE_CHECKING:
+    from trifold.cluster import Cluster
 
 
 @contextmanager
-def hired(cluster: str | None, workers: int | None, shared: Path | None, quiet: bool) -> Iterator[Workers]:
+def hired(cluster: str | None, workers: int | None, shared: Path | None, quiet: bool) -> Iterator[Cluster | int]:
     """The workers that --cluster, --workers and --shared ask for together, as long as the command needs them."""
     if cluster is None:
         if shared is not None:
