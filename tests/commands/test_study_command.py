@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
 from typer.testing import CliRunner, Result
 
+from fuzz.commands_in_forks import load_everything
 from trifold.commands import app
 from trifold.domains import write_problems
 
@@ -21,6 +23,8 @@ QUICK = ("--domain", "deliveries", "--recipe", "narrow", "--set", "steps=2", "--
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(Figure, "savefig", lambda figure, file, **options: file.write(b"a picture"))
+    load_everything()  # once, and not in each fork, as what Adam is built with
+    import_module("torch._dynamo")
     write_problems(tmp_path / "deliveries", "gripper", [1, 2], 0)
     write_problems(tmp_path / "deliveries", "gripper", [2], 1, split="test")
     (tmp_path / "t.toml").write_text(EXAMPLE, encoding="utf-8")

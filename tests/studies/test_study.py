@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
 
+from fuzz.commands_in_forks import load_everything
 from trifold.domains import write_problems
 from trifold.errors import TrifoldError
 from trifold.evaluation import read_records
@@ -23,10 +25,10 @@ OF_FILES = ("model_path", "model_sha256", "command")
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    load_everything()  # once, and not in each fork, as what Adam is built with
+    import_module("torch._dynamo")
     path = tmp_path_factory.mktemp("place")
-    write_problems(path / "gripper-s", "gripper", [1, 2, 3], 0)
-    write_problems(path / "gripper-s", "gripper", [4, 5], 0, split="test")
-    write_problems(path / "visits", "visitall", [2, 3], 0, per_size=2)
+    write_problems(path / "visits", "visitall", [2], 0, per_size=2)
     write_problems(path / "visits", "visitall", [3], 7, split="test")
     return path
 
@@ -37,8 +39,8 @@ def _no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def described(place: Path, **changes: Any) -> dict[str, Any]:
-    """Two tiny recipes with two seeds in two domains."""
-    folders = {name: {"folder": str(place / name)} for name in ("gripper-s", "visits")}
+    """Two tiny recipes with two seeds in one domain."""
+    folders = {"visits": {"folder": str(place / "visits")}}
     tiny = {"dim": 4, "layers": 2, "steps": 4, "batch": 4, "validate_every": 2}
     return {
         "domains": folders,
@@ -94,9 +96,9 @@ def records_of(out: Path) -> list[str]:
 def test_an_interrupted_study_ends_with_the_records_of_an_unbroken_one(place: Path, tmp_path: Path) -> None:
     asked = described(place)
     whole = study(asked, tmp_path / "whole", workers=2)
-    assert [cell.outcome for cell in whole.cells] == ["done"] * 8 and whole.exit_code == 0
-    assert len(records_of(tmp_path / "whole")) == sum(cell.tried for cell in whole.cells) == 4 * 2 + 4 * 1
-    for after in (1, 3, 5, 9, 14, 20):
+    assert [cell.outcome for cell in whole.cells] == ["done"] * 4 and whole.exit_code == 0
+    assert len(records_of(tmp_path / "whole")) == sum(cell.tried for cell in whole.cells) == 4
+    for after in (1, 6, 9):
         with pytest.raises(KeyboardInterrupt):
             study(asked, tmp_path / "broken", workers=2, watcher=Breaks(after))
     broken = study(asked, tmp_path / "broken", workers=1)
@@ -111,7 +113,7 @@ def test_an_interrupted_study_ends_with_the_records_of_an_unbroken_one(place: Pa
 
 
 def test_the_plan_says_what_is_left_and_writes_nothing(place: Path, tmp_path: Path) -> None:
-    asked = described(place, seeds=1, grid={}, domains={"visits": {"folder": str(place / "visits")}})
+    asked = described(place, seeds=1, grid={})
     first = plan(asked, tmp_path / "out")
     assert [step.stage for step in first.steps] == ["label", "train", "evaluate"] and first.unknown == 2
     assert not (tmp_path / "out").exists()
@@ -129,7 +131,6 @@ def test_the_plan_says_what_is_left_and_writes_nothing(place: Path, tmp_path: Pa
 def test_a_cell_that_fails_is_named_and_ends_no_other_and_is_tried_again(place: Path, tmp_path: Path) -> None:
     recipes = {"whole": {"base": "small"}, "none": {"base": "small", "max_states": 1, "keep": 1}}
     asked = described(place, recipes=recipes, grid={}, seeds=1)
-    asked["domains"].pop("gripper-s")
     done = study(asked, tmp_path / "out")
     good, bad = done.cells
     assert (good.outcome, good.tried) == ("done", 1)
@@ -145,7 +146,6 @@ def test_a_cell_that_fails_is_named_and_ends_no_other_and_is_tried_again(place: 
 def test_a_training_that_takes_too_long_is_a_timeout(place: Path, tmp_path: Path) -> None:
     asked = described(place, grid={}, seeds=1, run={"patience": 0.01}, tests=[])
     asked["settings"] = asked["settings"] | {"steps": 1_000_000, "validate_every": 1_000_000}
-    asked["domains"].pop("visits")
     (cell,) = study(asked, tmp_path / "out").cells
     assert (cell.outcome, cell.stage) == ("timeout", "train") and "0.6 s" in cell.message
 
@@ -221,11 +221,11 @@ def test_places_of_the_grid_that_are_one_training_are_one_cell(place: Path, tmp_
         ({"settings": {"seeds": 2}}, "trains 2 models, from its seed on", "one seed for each cell"),
         ({"grid": {"t": 1}}, r"t of \[grid\] is a list of values, not 1", "t ="),
         ({"grid": {"t": [1, 1]}}, r"t of \[grid\] has a value twice", "once"),
-        ({"tests": ["tset"]}, "gripper-s has no problems for the test set tset", "optional = true"),
+        ({"tests": ["tset"]}, "visits has no problems for the test set tset", "optional = true"),
         ({"tests": {"a": {}}}, r"\[tests.a\] has a folder or a seed", "seed = 7"),
         ({"tests": {"a/b": "test"}}, "'a/b' cannot be the name of a test set", "letters"),
         ({"evaluation": {"timeout": "1 h"}}, r"timeout of \[evaluation\] is a number, not '1 h'", "change timeout"),
-        ({"evaluation": {"policies": ["best"]}}, "there is no policy 'best'", "actions"),
+        ({"evaluation": {"policies": ["bets"]}}, "there is no policy 'bets'", "actions"),
         ({"evaluation": {"max_step": 3}}, r"\[evaluation\] has no key 'max_step'", "did you mean max_steps?"),
         ({"run": {"gpus": -1}}, r"gpus of \[run\] is a number, not negative, not -1", "change gpus"),
         ({"run": 3}, "run is a table, not 3", "change run"),
