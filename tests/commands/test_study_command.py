@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -23,8 +22,7 @@ QUICK = ("--domain", "deliveries", "--recipe", "narrow", "--set", "steps=2", "--
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(Figure, "savefig", lambda figure, file, **options: file.write(b"a picture"))
-    load_everything()  # once, and not in each fork, as what Adam is built with
-    import_module("torch._dynamo")
+    load_everything()  # once, and not in each fork
     write_problems(tmp_path / "deliveries", "gripper", [1, 2], 0)
     write_problems(tmp_path / "deliveries", "gripper", [2], 1, split="test")
     (tmp_path / "t.toml").write_text(EXAMPLE, encoding="utf-8")

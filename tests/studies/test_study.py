@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,7 @@ OF_FILES = ("model_path", "model_sha256", "command")
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    load_everything()  # once, and not in each fork, as what Adam is built with
-    import_module("torch._dynamo")
+    load_everything()  # once, and not in each fork
     path = tmp_path_factory.mktemp("place")
     write_problems(path / "visits", "visitall", [2], 0, per_size=2)
     write_problems(path / "visits", "visitall", [3], 7, split="test")

@@ -42,12 +42,17 @@ Workers = Annotated[
     ),
 ]
 Device = Annotated[
-    str | None,
-    typer.Option("--device", help="Of trainings and evaluations; what the file says if not given."),
+    str,
+    typer.Option(
+        "--device",
+        show_default=False,
+        help="Of trainings and evaluations; what the file says if not given.",
+    ),
 ]
 
 
 def study(
+    context: typer.Context,
     file: File,
     out: Out = None,
     plan: OnlyPlan = False,
@@ -57,7 +62,7 @@ def study(
     workers: Workers = None,
     cluster: Cluster = None,
     shared: Shared = None,
-    device: Device = None,
+    device: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -75,7 +80,8 @@ def study(
 
     place = out or Path("runs") / file.stem
     asked: dict[str, Any] = {"domains": domain or (), "recipes": recipe or ()}
-    asked |= {"device": device}
+    given = context.get_parameter_source("device")
+    asked |= {"device": device if given and given.name == "COMMANDLINE" else None}
     asked |= read_changes(change or [], {})
     if plan:
         report_plan(plan_study(file, place, workers=workers, **asked), json)
