@@ -30,11 +30,12 @@ from trifold.processes import isolation, worker
 
 MODULES = (
     "matplotlib", "pymimir.advanced.datasets", "pymimir.advanced.search", "pydantic", "rich.progress",
-    "safetensors.numpy", "safetensors.torch", "torch._dynamo", "trifold.analysis", "trifold.data", "trifold.evaluation.campaign",
-    "trifold.evaluation.comparison", "trifold.evaluation.first_plan", "trifold.evaluation.job", "trifold.model",
-    "trifold.pddl.expansion", "trifold.processes.worker", "trifold.shipped", "trifold.studies", "trifold.training",
+    "safetensors.numpy", "safetensors.torch", "torch._dynamo", "trifold.analysis", "trifold.data",
+    "trifold.evaluation.campaign", "trifold.evaluation.comparison", "trifold.evaluation.first_plan",
+    "trifold.evaluation.job", "trifold.model", "trifold.pddl.expansion", "trifold.processes.worker",
+    "trifold.shipped", "trifold.studies", "trifold.training",
 )  # fmt: skip
-"""What commands and their children import late; torch._dynamo, which takes seconds, in the first step of an optimizer."""
+"""What commands and their children import late: torch._dynamo, which takes seconds, where an optimizer steps first."""
 
 
 @dataclass(frozen=True)
