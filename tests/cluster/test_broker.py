@@ -84,7 +84,7 @@ def work(ray: FakeRay, jobs: list[dict[str, Any]], writes: tuple[str, ...] = ())
         if sum(word[0] == "result" for word in said) == len(jobs):
             heard.put(None)
 
-    heard.put(["begin", 1, "module:function", [None, None], None, [], list(writes), [], ""])
+    heard.put(["begin", 1, "module:function", [None, None], None, 0.0, [], list(writes), [], ""])
     for index, job in enumerate(jobs):
         heard.put(["job", index, job])
     Broker(ray, Nodes(ray, VERSIONS, say), Sender(ray.put, None), say, heard).work()

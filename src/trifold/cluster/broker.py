@@ -115,6 +115,8 @@ class Broker:
                     self.waiting.clear()
                     self._dismiss([seat for seat in self.seats if seat.task is not None])
                     self.say("stopped", self.call)
+                case _:
+                    raise ValueError(f"no order is written so: {line}")
 
     def _hire(self) -> None:
         """Ask for as many seats as there are jobs, or as the cluster has room for; Ray finds them places."""
