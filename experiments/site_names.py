@@ -14,7 +14,7 @@ and its examples are run as tests. [Python](python.md) shows them at work.
 """
 
 PUBLIC = {
-    "Training": ["train", "resume", "climb", "resume_climb", "select", "read_recipe", "Recipe"],
+    "Training": ["train", "resume", "climb", "resume_climb", "select", "study", "read_recipe", "Recipe"],
     "Models": ["pretrained", "Model", "ModelConfig"],
     "Solving": ["solve", "load_domain", "load_problem", "Outcome", "TrifoldError"],
     "Looking closer": ["explain", "trace_page", "evaluate", "report_page"],
