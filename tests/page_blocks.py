@@ -6,6 +6,7 @@ import re
 import shlex
 import tomllib
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
@@ -53,11 +54,17 @@ def check_command(command: str) -> None:
         words = words[words.index("&&") + 1 :]
     if ">" in words:
         words = words[: words.index(">")]
+    while re.match(r"[A-Z_]+=", words[0]):  # of the environment
+        words = words[1:]
     program, *words = words
     if program.removeprefix(".venv/bin/") == "trifold":
         _check_verb(words)
     elif program in PYTHONS:
         _check_script(words)
+    elif program in ("torchrun", "sbatch"):
+        _check_started(program, words)
+    elif program == "ray":
+        _check_options(Path(str(find_spec("ray.scripts.scripts").origin)), words)  # type: ignore[union-attr]
     elif program.endswith(".sh"):
         _check_options(ROOT / program, words)
     elif program == "make":
@@ -79,6 +86,13 @@ def _check_verb(words: list[str]) -> None:
     is_named = not words or words[0].startswith("-") or not hasattr(parser, "commands")
     assert parser is not PARSER and is_named, f"{words} are no verb"
     assert parser.make_context(name, [*words], resilient_parsing=False).args == []
+
+
+def _check_started(starter: str, words: list[str]) -> None:
+    """Fail if what torchrun or sbatch starts is no command of Trifold."""
+    begin = words.index("-m") if starter == "torchrun" else words.index("experiments/slurm.sh")
+    assert starter == "sbatch" or words[begin + 1] == "trifold"
+    _check_verb(words[begin + 2 :] if starter == "torchrun" else words[begin + 1 :])
 
 
 def _check_script(words: list[str]) -> None:

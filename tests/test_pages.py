@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ RUN_BY = {
     ("docs/architecture.md", "python", 0): "tests/test_pages.py::test_what_the_architecture_page_adds_is_added",
     ("docs/architecture.md", "python", 1): "tests/test_pages.py::test_what_the_architecture_page_adds_is_added",
     ("docs/architecture.md", "python", 2): "tests/test_pages.py::test_what_the_architecture_page_adds_is_added",
+    ("docs/cluster.md", "py", 0): "tests/test_pages.py::test_a_cluster_is_given_where_a_number_of_workers_is",
     (
         "docs/method.md",
         "pddl",
@@ -39,6 +41,11 @@ RUN_BY = {
     ("docs/own-domain.md", "pddl", 0): "tests/test_own_domain_page.py::folder",
     ("docs/own-domain.md", "python", 0): "tests/test_own_domain_page.py::folder",
     ("docs/recipes.md", "toml", 0): "tests/test_pages.py::test_the_recipe_of_ones_own_is_a_recipe",
+    (
+        "docs/study.md",
+        "toml",
+        0,
+    ): "tests/commands/test_study_command.py::test_the_example_of_the_page_is_planned_done_and_told",
     ("docs/theorem.md", "python", 0): "tests/test_pages.py::test_the_joins_of_the_theorem_need_what_the_page_says",
     ("docs/tutorial.md", "pddl", 0): "tests/test_tutorial.py::test_every_command_of_the_tutorial_runs",
     ("docs/tutorial.md", "python", 0): "tests/test_tutorial.py::test_every_command_of_the_tutorial_runs",
@@ -55,6 +62,9 @@ COMMANDS_RUN_BY = {
 COMMANDS_NOT_RUN = {
     "README.md": "they take hours of a GPU, or are of a folder DIR: tests/commands runs each verb with its options",
     "benchmarks/README.md": "they take minutes of a quiet machine",
+    "docs/cluster.md": "they are of a cluster that the reader has: tests/cluster/test_cluster.py has one of its own",
+    "docs/parallel.md": "they are of cards that the reader has: tests/training/test_parallel.py starts torchrun",
+    "docs/study.md": "they are of a file that the reader has: tests/commands/test_study_command.py",
     "docs/recipes.md": "they are of folders that the reader has, and train: tests/commands/test_train_command.py",
 }
 """Why those of other pages are not: of these it is tested that there are such commands and options."""
@@ -114,6 +124,9 @@ def test_commands_in_a_sentence_have_the_options_that_it_names(page: str) -> Non
         "make coffee",
         "pip install '.[tea]'",
         "rm -r runs",
+        "torchrun --nproc-per-node 2 -m trifold trian DIR",
+        "sbatch --nodes=8 experiments/slurm.sh lable suite",
+        "ray start --heads",
     ],
 )
 def test_a_command_that_there_is_not_is_found(command: str) -> None:
@@ -156,6 +169,19 @@ def test_what_the_architecture_page_adds_is_added(monkeypatch: pytest.MonkeyPatc
     assert "ball2" in domains.DOMAINS["mine"].problem(random.Random(0), 2)
 
 
+def test_a_cluster_is_given_where_a_number_of_workers_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from trifold import cluster
+    from trifold.domains import write_problems
+    from trifold.evaluation import read_records
+
+    (block,) = code("docs/cluster.md", "py")
+    write_problems(tmp_path / "DIR", "gripper", [1], 0, split="test")
+    monkeypatch.setattr(cluster, "join_cluster", lambda address: nullcontext(1))
+    monkeypatch.chdir(tmp_path)
+    exec("import trifold\n" + block.text.replace('"grid"', '"gripper"'), {})
+    assert [record["outcome"] for record in read_records(Path("records.jsonl"))] == ["solved"]
+
+
 def test_unified_planning_solves_as_the_readme_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -163,7 +189,7 @@ def test_unified_planning_solves_as_the_readme_says(
 
     (block,) = code("README.md", "py")
     (tmp_path / "domain.pddl").write_text(domain_text("gripper"))
-    (tmp_path / "problem.pddl").write_text(DOMAINS["gripper"].problem(random.Random(0), 2))
+    (tmp_path / "problem.pddl").write_text(DOMAINS["gripper"].problem(random.Random(0), 2, start="classic"))
     monkeypatch.chdir(tmp_path)
     exec(block.text, {})
     assert "pick(ball1" in capsys.readouterr().out
