@@ -23,8 +23,11 @@ from trifold.cluster import Cluster, join_cluster
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when triton is imported, by whatever test comes first
 
+# Ignored in a background job or under nohup, and so by all its children.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background job, and so by all its children
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 SLOW = [
     "tests/bench",

@@ -27,8 +27,6 @@ from trifold.lazy import lazily
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from trifold.analysis import expressivity as expressivity
     from trifold.data import label as label
     from trifold.domains import generate as generate
@@ -96,7 +94,7 @@ if "IPython" in sys.modules:  # in a notebook objects show themselves
     register()
 
 
-def load_ipython_extension(shell: Any) -> None:
+def load_ipython_extension(shell: object) -> None:
     """What ``%load_ext trifold`` does: objects show themselves, also where Trifold was imported before IPython."""
     from trifold.notebook import register
 
