@@ -25,11 +25,13 @@ DARK = """(define (problem dark) (:domain lamps) (:objects a b) (:init (off a) I
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two lamps that can be lit, and where one cannot; a large Logistics problem and its domain."""
+    """Two lamps that can be lit, and where one cannot; so many beside it that no search sees all states; Logistics."""
+    others = " ".join(f"(off l{i})" for i in range(60))
     for name, text in {
         "domain": LAMPS,
         "lamps": DARK.replace("INIT", "(off b)"),
         "broken": DARK.replace("INIT", ""),
+        "endless": DARK.replace("INIT", others).replace("a b)", f"a b {others.replace('(off ', '').replace(')', '')})"),
         "logistics/domain": domain_text("logistics"),
         "logistics/large": DOMAINS["logistics"].problem(random.Random(1), 12),
     }.items():
@@ -67,7 +69,7 @@ def test_the_machine_form_has_no_model_and_a_policy_may_come_first(folder: Path)
         (["lamps.pddl", "--policy", "actions"], 2, "nothing scores the actions"),
         (["logistics/large.pddl"], 0, "solved by turns"),
         (["logistics/large.pddl", "--search", "greedy", "--max-states", "1000"], 12, "state limit by greedy"),
-        (["logistics/large.pddl", "--search", "greedy", "--timeout", "2"], 6, "timeout"),
+        (["endless.pddl", "--search", "greedy", "--timeout", "2"], 6, "timeout"),
     ],
 )
 def test_every_end_of_a_search_alone_has_its_exit_code(folder: Path, words: list[str], code: int, told: str) -> None:
