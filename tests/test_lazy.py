@@ -44,6 +44,9 @@ def loaded_after(statement: str) -> set[str]:
 def test_the_parent_of_a_process_that_solves_loads_none_of_what_its_child_needs() -> None:
     loaded = loaded_after("import trifold.commands.solve, trifold.evaluation, trifold.processes")
     assert not loaded & {"numpy", "torch", "pymimir", "rich", "matplotlib", "trifold.pddl.problem"}
+    asked = "from trifold.commands import app; from typer.testing import CliRunner"
+    loaded = loaded_after(f"{asked}; CliRunner().invoke(app, ['solve', 'none', 'no-such.pddl'])")
+    assert "trifold.commands.solve" in loaded and "pydantic" not in loaded
     assert "trifold.commands.train" not in loaded_after(
         "from trifold.commands import app, Commands; Commands()['solve']"
     )
