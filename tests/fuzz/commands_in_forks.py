@@ -29,7 +29,7 @@ from trifold.commands import app, main
 from trifold.processes import isolation, worker
 
 MODULES = (
-    "matplotlib", "pymimir.advanced.datasets", "pymimir.advanced.search", "pydantic", "rich.progress",
+    "matplotlib", "pymimir.advanced.datasets", "pymimir.advanced.search", "rich.progress",
     "safetensors.numpy", "safetensors.torch", "torch._dynamo", "trifold.analysis", "trifold.data",
     "trifold.evaluation.campaign", "trifold.evaluation.comparison", "trifold.evaluation.first_plan",
     "trifold.evaluation.job", "trifold.model", "trifold.pddl.expansion", "trifold.processes.worker",
