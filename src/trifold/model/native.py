@@ -145,7 +145,7 @@ class NativeModel:
         table = problem.action_rows([action for own in actions or () for action in own])
         for name in self._untrained(rows):
             self._warn(name, untrained_message(name))
-        for schema in np.unique(table[:, 0]).tolist():
+        for schema in np.flatnonzero(np.bincount(table[:, 0])).tolist():  # np.unique would load numpy.ma
             if schema in self._unknown:
                 self._warn(f"({self._unknown[schema]})", unknown_message(self._unknown[schema]))
         ends = None if actions is None else np.cumsum([0, *map(len, actions)])

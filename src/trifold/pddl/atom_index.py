@@ -97,7 +97,7 @@ class AtomIndex:
             codes = np.concatenate([codes, 2 * derived + 1])[np.argsort(owner, kind="stable")]
             counts = counts + more
         if codes.size and (codes.max() >= len(self.index_of) or (self.index_of[codes] == UNSEEN).any()):
-            self._learn(np.unique(codes))
+            self._learn(np.flatnonzero(np.bincount(codes)))  # np.unique would load numpy.ma, for 9 ms
         indices = self.index_of[codes]
         if self.has_invented:
             kept = indices != INVENTED
