@@ -101,11 +101,17 @@ def test_an_interrupted_run_says_how_to_go_on(folder: Path, tmp_path: Path, trif
         (["train", "nowhere"], "no such folder"),
         (["train", "nowhere", "--set", "t=half"], "t is a number, not 'half'"),
         (["train", "nowhere", "--set", "t=-1"], "t is 0, 1, 2"),
-        (["train", "--resume", "nowhere"], "not the folder of a training run"),
+        (["train", "--resume", "nowhere"], "no such folder"),
+        (["train", "--resume", "."], "not the folder of a training run"),
         (["train", "nowhere", "--recipe", "paper", "--device", "abacus"], "no such folder"),
         (["train", "nowhere", "--device", "abacus"], "cannot use the device abacus"),
         (["train", "--resume", "nowhere", "--set", "t=2"], "a resumed run keeps its settings: --set cannot"),
         (["solve", "model", "problem"], "no such file"),
+        (["solve", "griper", "problem"], "did you mean gripper?"),
+        (["domains", "griper"], "did you mean gripper?"),
+        (["train", "nowhere", "--recipe", "lap"], "did you mean laptop?"),
+        (["train", "nowhere", "--set", "encodr=plain"], "did you mean encoder?"),
+        (["train", "nowhere", "--set", "encoder=plane"], "did you mean plain?"),
     ],
 )
 def test_bad_input_is_a_short_error(
