@@ -109,6 +109,8 @@ def test_an_interrupted_run_says_how_to_go_on(folder: Path, tmp_path: Path, trif
         (["solve", "model", "problem"], "no such file"),
         (["solve", "griper", "problem"], "did you mean gripper?"),
         (["domains", "griper"], "did you mean gripper?"),
+        (["generate", "griper", "--out", "x"], "did you mean gripper?"),
+        (["generate", "childsnack", "--out", "x"], "in a plugin that TRIFOLD_PLUGINS names"),
         (["train", "nowhere", "--recipe", "lap"], "did you mean laptop?"),
         (["train", "nowhere", "--set", "encodr=plain"], "did you mean encoder?"),
         (["train", "nowhere", "--set", "encoder=plane"], "did you mean plain?"),
