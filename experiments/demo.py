@@ -124,7 +124,7 @@ def train_live(folder: Path, seed: int) -> None:
     trifold("train", problems, *settings, "--run", run, cache=cache)
     records = folder / "records.jsonl"
     trifold("evaluate", run / "model.safetensors", problems / "test", "--records", records, cache=cache)
-    print(f"Done in {time.monotonic() - start:.0f} s. Curves: {run}/curves.png")
+    print(f"Learned and solved in {time.monotonic() - start:.0f} s. Curves: {run}/curves.png")
 
     outcomes = [line for line in records.read_text().splitlines() if '"outcome": "solved"' in line]
     if len(outcomes) < len(TEST_BALLS):

@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plugins": {"errors"},
     "processes": {"errors", "files", "memory", "outcomes", "plugins"},
     "cluster": {"errors", "files", "outcomes", "plugins", "processes", "provenance"},
-    "pddl": {"errors", "expressions", "lazy", "outcomes", "sealed", "structures", "tensor_file", "words"},
+    "pddl": {"errors", "expressions", "files", "lazy", "outcomes", "sealed", "structures", "tensor_file", "words"},
     "encoders": {"errors", "memory", "structures"},
     "wl": {"structures"},
     # Of wl: elements of one colour are computed once.

@@ -36,6 +36,15 @@ def test_a_really_full_device_is_an_error() -> None:
         write_whole(Path("/dev/full"), b"content")
 
 
+def test_a_misspelt_file_is_told_with_the_one_that_is_meant_and_a_folder_is_called_one(tmp_path: Path) -> None:
+    (tmp_path / "problem-7.pddl").touch()
+    with pytest.raises(TrifoldError, match="No such file") as caught:
+        read_text(tmp_path / "problem7.pddl")
+    assert caught.value.remedy == f"did you mean {tmp_path / 'problem-7.pddl'}?"
+    with pytest.raises(TrifoldError, match=r"Is a directory(.|\n)*this is a folder: name a file"):
+        read_text(tmp_path)
+
+
 def test_missing_folders_are_made(tmp_path: Path) -> None:
     write_whole(tmp_path / "a" / "b", b"content")
     assert (tmp_path / "a" / "b").read_bytes() == b"content"

@@ -27,6 +27,7 @@ LEFTOVER = ".trifold-*.part"
 IRREGULAR = "this is not a regular file"
 
 REMEDIES = {
+    errno.EISDIR: "this is a folder: name a file",
     errno.EINVAL: "name a file: pipes, devices and folders are not used",
     errno.ENOSPC: "free some space, or write elsewhere",
     errno.EDQUOT: "free some space, or write elsewhere",
@@ -53,6 +54,20 @@ def mendable(error: OSError, doing: str, place: Path | str | None = None) -> Tri
     )
 
 
+def missing(place: Path, message: str, is_meant: Callable[[Path], bool]) -> TrifoldError:
+    """The error that there is nothing at a path, with what may be meant: a name like the first that is not there."""
+    from difflib import get_close_matches
+
+    first = next(part for part in (*reversed(place.parents), place) if part == place or not part.exists())
+    names: list[str] = []
+    with suppress(OSError):
+        names = [path.name for path in first.parent.iterdir()]
+    near = [first.with_name(name) / place.relative_to(first) for name in get_close_matches(first.name, names)]
+    meant = next((path for path in near if is_meant(path)), None)
+    remedy = "check the path" if meant is None else f"did you mean {meant}?"
+    return TrifoldError(message, place=str(place), remedy=remedy)
+
+
 def open_regular(path: Path | str) -> BufferedReader:
     """Open a file to read it; an OSError if it is none: to wait for a pipe, or to read a device, may never end."""
     file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115 (it is returned)
@@ -75,6 +90,8 @@ def open_file(path: Path | str, most_bytes: int = MOST_BYTES) -> Iterator[Buffer
                     remedy="check the path",
                 )
             yield file
+    except FileNotFoundError as error:
+        raise missing(Path(path), f"cannot read this file: {error.strerror}", Path.exists) from error
     except OSError as error:
         raise mendable(error, "read this file", path) from error
     except ValueError as error:  # a path with a zero byte

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trifold.errors import TrifoldError
+from trifold.errors import TrifoldError, did_you_mean
 
 if TYPE_CHECKING:
     from trifold.model import Model
@@ -88,6 +88,6 @@ def pretrained(name: str, device: str = "cpu") -> Model:
 def _choose(name: str, otherwise: str) -> Path:
     models = shipped_models()
     if name not in models:
-        known = f"one of {', '.join(models)}" if models else "a model file: no model is shipped with this version"
-        raise TrifoldError(otherwise, place=name, remedy=known)
+        none = None if models else "a model file: no model is shipped with this version"
+        raise TrifoldError(otherwise, place=name, remedy=did_you_mean(name, models, none))
     return models[name]

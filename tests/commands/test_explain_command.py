@@ -75,6 +75,8 @@ def test_a_page_that_cannot_be_written_is_an_error(problem: Path, tmp_path: Path
     assert "give --html" in trifold("explain", "gripper", problem, "--beside", "gripper", code=2).stderr
     nowhere = tmp_path / "nowhere" / "trace.html"
     assert "no such folder" in trifold("explain", "gripper", problem, "--html", nowhere, code=2).stderr
+    done = trifold("explain", "gripper", problem, "--html", tmp_path / "t.html", "--beside", "lama.plam", code=2)
+    assert done.stderr.startswith("error: cannot read this file: No such file")  # before any step, and no "model file"
     plan = tmp_path / "plan"
     plan.write_text("(move rooma rooma)\n(drop ball1 rooma left)\n", encoding="utf-8")
     done = trifold("explain", "gripper", problem, "--html", tmp_path / "t.html", "--beside", plan, "--quiet", code=2)

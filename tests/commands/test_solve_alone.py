@@ -69,6 +69,7 @@ def test_the_machine_form_has_no_model_and_a_policy_may_come_first(folder: Path)
         (["lamps.pddl", "--policy", "actions"], 2, "nothing scores the actions"),
         (["logistics/large.pddl"], 0, "solved by turns"),
         (["logistics/large.pddl", "--search", "greedy", "--max-states", "1000"], 12, "state limit by greedy"),
+        (["logistics/large.pddl", "--search", "greedy", "--max-states", "1000"], 12, "try: a larger --max-states"),
         (["endless.pddl", "--search", "greedy", "--timeout", "2"], 6, "timeout"),
     ],
 )

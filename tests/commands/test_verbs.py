@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from trifold.commands import app
 
@@ -29,6 +30,12 @@ def test_the_help_lists_the_verbs_in_the_order_of_their_use() -> None:
     listed = GROUP.list_commands(None)
     assert [verb for verb in listed if verb in ORDER] == ORDER
     assert sorted(listed) == sorted(GROUP.commands)
+
+
+def test_the_help_tells_each_verb_in_a_whole_sentence() -> None:
+    told = CliRunner().invoke(app, ["--help"]).output.split("Commands:")[1]
+    assert "..." not in told and told.count(".\n") >= len(GROUP.commands)
+    assert "Say which architectures of the paper are ruled out for a domain" in " ".join(told.split())
 
 
 def test_an_option_that_verbs_share_takes_the_same_in_each() -> None:

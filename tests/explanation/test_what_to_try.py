@@ -35,6 +35,8 @@ def walk(values: Sequence[float], distances: Sequence[float | None], **facts: An
         (walk([9, 8, 7], [2, 3, 4]), ["steps", "search"]),
         (walk([2, 3, 4], [9, 10, 11], training=Training(value=3)), ["situations", "search"]),
         (walk([9, 8, 7], [None] * 3, training=Training(value=3)), ["situations", "search"]),
+        (walk([2, 1, 0], [None] * 3, outcome=Outcome.SOLVED, training=Training(value=1)), []),
+        (walk([2, 1, 1, 1, 0], [None] * 5, outcome=Outcome.SOLVED, training=Training(value=1)), ["situations"]),
         (walk([1, 1, 1], [None] * 3, training=Training(objects=3)), ["situations", "search"]),
         (walk([2, 3, 2], [2, 3, 2], unseen=("on@goal",)), ["situations", "search"]),
         (walk([2, 3, 2], [2, 3, 2], blur=Blur(9, 2, 0.2)), ["power", "search"]),

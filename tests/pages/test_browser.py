@@ -133,6 +133,19 @@ def test_every_domain_is_drawn_at_each_step_and_ends_in_its_goal(show: Show, nam
         assert not shown.run("return /NaN|undefined/.test(document.querySelector('main').innerHTML)")
 
 
+def test_what_never_changes_and_tells_an_object_from_others_of_its_type_is_drawn(show: Show) -> None:
+    domain = """(define (domain snack) (:requirements :typing) (:types child table)
+      (:predicates (allergic ?c - child) (young ?c - child) (served ?c - child) (laid ?t - table))
+      (:action serve :parameters (?c - child) :effect (served ?c)))"""
+    children = """(define (problem p) (:domain snack) (:objects ann bob - child desk - table)
+      (:init (allergic bob) (young ann) (young bob) (laid desk)) (:goal (and (served ann) (served bob))))"""
+    problem = load_problem(load_domain(domain), children)
+    shown = show(trace_page(problem, solve_and_explain(problem)))
+    shown.press("End")
+    badges = "return [...document.querySelectorAll('.picture .badge')].map((one) => one.textContent).sort()"
+    assert shown.run(badges) == ["allergic", "served", "served"]  # but not what all children, or all tables, are
+
+
 @pytest.mark.parametrize("name", SIZES)
 def test_a_problem_in_which_nothing_holds_is_shown(show: Show, name: str) -> None:
     problem = bare(name)

@@ -102,6 +102,17 @@ def test_charts_have_axes_units_a_text_and_as_many_points_as_there_are_numbers(o
     assert found["Seconds a problem"][0] == len(PROBLEMS) * 9 - 9
 
 
+def test_a_chart_of_what_hardly_changes_has_more_than_one_number_at_its_axis(opened: Browser, tmp_path: Path) -> None:
+    lines = tuple({**line, "optimal": share} for line, share in zip(LINES, (0.996, 0.9963, 1.0), strict=True))
+    report = replace(REPORT, trainings=(replace(TRAINING, seeds=(Seed("seed-0", True, lines),)),))
+    (tmp_path / "report.html").write_text(render_report(report), encoding="utf-8")
+    opened.open(tmp_path / "report.html")
+    texts = opened.run("""return [...document.querySelectorAll(".plot")].filter((one) =>
+      one.querySelector("h3").textContent === "Scores of actions").flatMap((one) =>
+      [...one.querySelectorAll(".tick[text-anchor=end]")].map((text) => text.textContent))""")
+    assert texts == ["99.6", "99.7", "99.8", "99.9", "100"]
+
+
 def test_coverage_by_size_adds_up(opened: Browser, page: Path) -> None:
     opened.open(page)
     rows = opened.run("""return [...document.querySelectorAll("#domain-0 .coverage tbody tr")].map((row) =>

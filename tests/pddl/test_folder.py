@@ -28,6 +28,17 @@ def test_an_empty_or_missing_folder_is_an_error(tmp_path: Path) -> None:
         find_problems(tmp_path / "none")
 
 
+def test_a_folder_of_splits_is_told_with_those_that_have_problems(tmp_path: Path) -> None:
+    (tmp_path / "domain.pddl").touch()
+    for split in ("test", "train", "empty"):
+        (tmp_path / split).mkdir()
+    for split in ("test", "train"):
+        (tmp_path / split / "p.pddl").touch()
+    with pytest.raises(TrifoldError, match="no problems") as caught:
+        find_problems(tmp_path)
+    assert caught.value.remedy == f"name one of {tmp_path / 'test'}, {tmp_path / 'train'}"
+
+
 def test_the_domain_is_beside_the_problems_or_above_them(tmp_path: Path) -> None:
     folder = tmp_path / "test"
     folder.mkdir()

@@ -119,7 +119,7 @@ def test_what_an_encoder_has_of_its_own_lies_on_its_own_layer(tmp_path: Path) ->
         ("[selection]\ndomain = 'moon'\nsizes = [{balls = 3}]", "there is no domain 'moon'"),
         ("[selection]\ndomain = 'gripper'\nsizes = [{cubes = 3}]", "sizes are options of the generator of gripper"),
         ("[selection]\ndomain = 'gripper'\nsizes = [{balls = 'three'}]", "sizes are options of the generator"),
-        ("base = 'fsat'", "there is no recipe 'fsat'(.|\n)*fast, "),
+        ("base = 'fsat'", "there is no recipe 'fsat'(.|\n)*did you mean fast\\?"),
         ("base = 'mine.toml'", "builds on itself"),
         ("base = 5", "base is a text, not 5"),
         ("[training", "this is no TOML"),
@@ -132,9 +132,15 @@ def test_what_is_wrong_is_refused_by_name_and_file(tmp_path: Path, text: str, me
     assert caught.value.place == str(tmp_path / "mine.toml")
 
 
-@pytest.mark.parametrize("key", ["dims", "training.dim", "model.", ".dim", "a.model.dim", ""])
+@pytest.mark.parametrize("key", ["zeal", "training.zeal", "model.", ""])
 def test_a_key_that_is_none_lists_those_that_are(key: str) -> None:
     with pytest.raises(TrifoldError, match=r"recipes have no key(.|\n)*model: encoder, t, dim"):
+        read_recipe("small", {key: 5})
+
+
+@pytest.mark.parametrize("key", ["dims", "training.dim", ".dim", "a.model.dim", "model.dimm"])
+def test_a_key_that_is_nearly_one_is_told_which(key: str) -> None:
+    with pytest.raises(TrifoldError, match=r"recipes have no key .*\n  try: did you mean dim\?"):
         read_recipe("small", {key: 5})
 
 

@@ -31,6 +31,10 @@ one, is the class of its command.
 """
 
 
+LONGEST_SENTENCE = 500
+"""More letters than the first sentence of a verb's help has."""
+
+
 class Commands(Mapping[str, Any]):
     """The commands of all verbs; only of what is asked for is the module imported, so that one starts quickly."""
 
@@ -61,6 +65,12 @@ class Verbs(TyperGroup):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.commands: Any = Commands()
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The verbs with their whole first sentences, where click cuts them off at the end of a line."""
+        with formatter.section("Commands"):
+            rows = [(name, verb.get_short_help_str(LONGEST_SENTENCE)) for name, verb in self.commands.items()]
+            formatter.write_dl(rows)
 
 
 app = typer.Typer(

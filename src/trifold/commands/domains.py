@@ -9,7 +9,7 @@ import typer
 
 from trifold.commands.options import Json
 from trifold.domains import DOMAINS, SPLITS, Generator, Options, describe_sizes
-from trifold.errors import TrifoldError
+from trifold.errors import TrifoldError, did_you_mean
 from trifold.words import counted
 
 
@@ -34,7 +34,8 @@ def domains(
 def find_domain(name: str) -> Generator:
     """The domain of a name that a user gave."""
     if name not in DOMAINS:
-        raise TrifoldError(f"there is no domain {name}", remedy=f"one of {', '.join(DOMAINS)}")
+        known = f"one of {', '.join(DOMAINS)}; one of your own must be in a plugin that TRIFOLD_PLUGINS names"
+        raise TrifoldError(f"there is no domain {name}", remedy=did_you_mean(name, DOMAINS, known))
     return DOMAINS[name]
 
 

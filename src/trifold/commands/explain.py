@@ -86,8 +86,8 @@ def explain(
     model_file, (domain, problem) = find_model(model), read_files(files, domain)
     if beside is not None and html is None:
         raise typer.BadParameter("--beside is for a page: give --html, too")
-    plan = Path(beside) if beside is not None and _is_plan(beside) else None
-    check_files([file for file in (model_file, problem, domain, plan) if file is not None], html)
+    other = None if beside is None else Path(beside) if _is_plan(beside) else find_model(beside)
+    check_files([file for file in (model_file, problem, domain, other) if file is not None], html)
     kind = options.check_plot(plot)
     asked = options.choose_policy(policy, strict)
     texts = str(model_file), str(problem), str(domain) if domain else None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
+from typer.core import TyperGroup
 
 from trifold.commands.domains import find_domain
 from trifold.commands.drafts import make_drafts
@@ -60,7 +61,18 @@ Seed 0 draws those of the suite itself, any other seed fresh ones."""
 OWN_SPLITS_HELP = """\
 Without a size, the problems have the sizes of the domain's own splits, in train/, validation/ and test/."""
 
-app = typer.Typer(name="generate", invoke_without_command=True, rich_markup_mode=None)
+
+class Domains(TyperGroup):
+    """The domains as commands: of one that is not known it is said where domains of one's own come from."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command of the first word."""
+        if not args[0].startswith("-") and not ctx.resilient_parsing:
+            find_domain(args[0])
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(name="generate", cls=Domains, invoke_without_command=True, rich_markup_mode=None)
 
 
 @app.callback()

@@ -16,8 +16,9 @@ import typer
 
 from trifold.commands import options
 from trifold.commands.progress import when_interrupted
-from trifold.errors import TrifoldError
+from trifold.errors import TRY, TrifoldError
 from trifold.limits import KNOWN_STATES, MAX_STEPS
+from trifold.outcomes import Outcome
 from trifold.words import counted
 
 if TYPE_CHECKING:
@@ -91,7 +92,6 @@ def solve(
     plan, 130 interrupted.
     """
     from trifold.evaluation import SolveJob, attempt_each
-    from trifold.planning import Outcome
     from trifold.processes import Limits
 
     domain, problem = read_files(files, domain)
@@ -271,6 +271,8 @@ def _summary(attempt: Attempt) -> str:
     if trajectory.seconds_per_step is not None:
         parts.append(f"{trajectory.seconds_per_step:.3f} s per step")
     reason = f"\n{attempt.error}" if attempt.error else ""
+    if trajectory.outcome is Outcome.STATE_LIMIT:
+        reason += f"\n{TRY}a larger --max-states, another --search, or a model that was trained for the domain"
     return ", ".join(parts) + reason
 
 

@@ -31,7 +31,7 @@ class Advice:
 
 
 def advise(explanation: Explanation) -> list[Advice]:
-    """What to try next, the likeliest cause first; nothing where the way is optimal.
+    """What to try next, the likeliest cause first; nothing where the way is optimal, or as short as V said it would be.
 
     The causes: **situations** that training never had, **dead ends**, the **power** of the architecture, too few
     **steps** of training, or a **limit** that ended the way. Where there is no plan, a **search** may find one.
@@ -91,12 +91,17 @@ def _errors(explanation: Explanation) -> Iterator[Advice]:
         seen = "" if training.value is None else ", where training had such V*"
         doubled = "" if training.steps is None else f" --steps {2 * training.steps}"
         yield Advice("steps", f"mean |V − V*| is {fmean(within):.2f}{seen}", f"trifold train DIR{doubled}")
-    elif not pairs and start is not None and start > largest:
+    elif not pairs and start is not None and start > largest and not _is_as_short_as_told(explanation, start):
         evidence = f"V is {start:.0f} at the start, and training had V* up to {training.value}"
         yield Advice("situations", evidence, "trifold train DIR, with larger problems")
     elif not pairs and is_larger and explanation.outcome is not Outcome.SOLVED:
         evidence = f"the problem has {explanation.objects} objects, and training had up to {training.objects}"
         yield Advice("situations", evidence, "trifold train DIR, with larger problems")
+
+
+def _is_as_short_as_told(explanation: Explanation, start: float) -> bool:
+    """Whether there is a plan, and V foresaw at its start that it would be no shorter: V is not off there."""
+    return explanation.outcome is Outcome.SOLVED and len(explanation.actions) <= start + LARGE_ERROR
 
 
 def _remedies(explanation: Explanation) -> Iterator[Advice]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from trifold.errors import TrifoldError
+from trifold.errors import TrifoldError, did_you_mean
 from trifold.native import SHARPNESS
 from trifold.sealed import Damaged, fill
 from trifold.structures import Relation
@@ -78,7 +78,9 @@ class ModelConfig:
 
         if self.encoder not in ENCODERS:
             known = f"one of {', '.join(ENCODERS)}; one of your own must be in a plugin that TRIFOLD_PLUGINS names"
-            raise TrifoldError(f"there is no encoder {self.encoder!r}", remedy=known)
+            raise TrifoldError(
+                f"there is no encoder {self.encoder!r}", remedy=did_you_mean(self.encoder, ENCODERS, known)
+            )
         self.build_encoder()
         with torch.device("meta"):  # which takes no memory: that the sizes fit together is all that is asked
             self.build_network([])

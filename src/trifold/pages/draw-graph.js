@@ -1,4 +1,4 @@
-// Any domain: objects as nodes that stay where they are, binary atoms as edges, unary ones as badges, the rest as chips.
+// Any domain: objects as nodes that stay where they are, binary atoms as edges, unary ones as badges (those that never change above), the rest as chips.
 
 function drawGraph(roles, scene) {
   const unit = 114, margin = 70;
@@ -10,7 +10,7 @@ function drawGraph(roles, scene) {
   const binary = [...new Set(atoms.filter((atom) => atom.names.length === 2).map((atom) => atom.predicate))].sort();
   const colour = new Map(binary.map((name, i) => [name, hueOf(i)]));
   const types = [...new Set(objects.flatMap((object) => object.types.at(-1) ?? []))];
-  const chips = make("div", { class: "chips" });
+  const traits = traitsOf(), chips = make("div", { class: "chips" });
   let again = () => {};
   const legend = make("div", { class: "legend" }, ...binary.map((name) => {
     const box = make("input", { type: "checkbox" });
@@ -40,6 +40,7 @@ function drawGraph(roles, scene) {
     for (const atom of changed) if (atom.names.length === 1) group(told, atom.names[0], atom.predicate);
     for (const [name, spot] of at) {
       place(nodes.put(name, () => drawNode(name, types)), spot.x, spot.y);
+      if (traits.has(name)) place(texts.put(`trait ${name}`, () => draw("g", { class: "trait" }, badge(traits.get(name).join(", ")))), spot.x, spot.y - 23);
       const badges = (told.get(name) ?? []).sort();
       if (badges.length) place(texts.put(`badge ${name} ${badges.join(" ")}`, () => badge(badges.join(", "))), spot.x, spot.y + 27);
     }
@@ -48,6 +49,17 @@ function drawGraph(roles, scene) {
     for (const layer of [edges, nodes, texts]) layer.sweep();
   };
   return update;
+}
+
+// By object, the unary predicates that never change and that tell it from others of its type: what all have says nothing.
+function traitsOf() {
+  const still = atoms.filter((atom) => atom.names.length === 1 && !changing.has(atom.predicate));
+  const typeOf = (name) => objects[numberOf.get(name)].types.at(-1);
+  const sizes = new Map(), counts = new Map(), found = new Map(), count = (own, key) => own.set(key, (own.get(key) ?? 0) + 1);
+  for (const object of objects) count(sizes, object.types.at(-1));
+  for (const atom of still) count(counts, `${atom.predicate} ${typeOf(atom.names[0])}`);
+  for (const { predicate, names: [name] } of still) if (counts.get(`${predicate} ${typeOf(name)}`) < sizes.get(typeOf(name))) group(found, name, predicate);
+  return found;
 }
 
 function drawNode(name, types) {

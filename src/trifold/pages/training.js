@@ -47,7 +47,7 @@ function curves(told) {
     chart({ title: "Losses", y: "loss, logarithmic", log: true, note: `Least validation loss: ${least.join("; ")}.`, series: both((seed, i) => [series(seed, i, "validation", (line) => line.validation, "whole"), series(seed, alone ? 1 : i, "training", (line) => line.loss, "dashed")]) }),
     chart({ title: "Coverage of the policy", y: "problems solved, %", within: [0, 104], series: both((seed, i) => [series(seed, i, "held-out problems", share("solved", "problems"), "whole"), series(seed, alone ? 1 : i, "larger problems", share("larger_solved", "larger_problems"), "dashed")]) }),
     chart({ title: "Plan length on held-out problems", y: "length / V*, of solved", least: 1e-4, series: both((seed, i) => [series(seed, i, "held-out problems", (line) => line.length ?? null, "whole")]) }),
-    chart({ title: "Scores of actions", y: "states whose best-scored action is optimal, %", series: both((seed, i) => [series(seed, i, "validation", (line) => finite(line.optimal) ? 100 * line.optimal : null, "whole")]) }),
+    chart({ title: "Scores of actions", y: "states whose best-scored action is optimal, %", least: 0.01, series: both((seed, i) => [series(seed, i, "validation", (line) => finite(line.optimal) ? 100 * line.optimal : null, "whole")]) }),
   ].filter((one) => one.series.length).map((one) => new Plot(one).element);
 }
 

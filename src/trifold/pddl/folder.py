@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path
 
 from trifold.errors import TrifoldError
+from trifold.files import missing
 
 DOMAIN = "domain.pddl"
 
@@ -21,18 +19,6 @@ def natural_key(name: str) -> list[tuple[int, str]]:
     """
     parts = re.findall(r"[0-9]+|[^0-9]+", name.lower())
     return [(int(part), "") if part[0] in "0123456789" else (-1, part) for part in parts]
-
-
-def missing(place: Path, message: str, is_meant: Callable[[Path], bool]) -> TrifoldError:
-    """The error that there is nothing at a path, with what may be meant: a name like the first that is not there."""
-    first = next(part for part in (*reversed(place.parents), place) if part == place or not part.exists())
-    names: list[str] = []
-    with suppress(OSError):
-        names = [path.name for path in first.parent.iterdir()]
-    near = [first.with_name(name) / place.relative_to(first) for name in get_close_matches(first.name, names)]
-    meant = next((path for path in near if is_meant(path)), None)
-    remedy = "check the path" if meant is None else f"did you mean {meant}?"
-    return TrifoldError(message, place=str(place), remedy=remedy)
 
 
 def check_folder(place: Path) -> None:
@@ -61,9 +47,9 @@ def find_problems(place: Path) -> list[Path]:
         raise missing(place, "there is no such file or folder", Path.exists)
     files = problem_files(place)
     if not files:
-        raise TrifoldError(
-            "there are no problems in this folder", place=str(place), remedy="name a folder of .pddl problem files"
-        )
+        inner = [str(each) for each in sorted(place.iterdir()) if each.is_dir() and problem_files(each)]
+        remedy = f"name one of {', '.join(inner[:3])}" if inner else "name a folder of .pddl problem files"
+        raise TrifoldError("there are no problems in this folder", place=str(place), remedy=remedy)
     return files
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from trifold.errors import TrifoldError
+from trifold.errors import TrifoldError, did_you_mean
 from trifold.planning.greedy import follow_strictly, follow_unvisited
 from trifold.planning.policy import Policy
 from trifold.planning.scored import follow_scores
@@ -37,8 +37,8 @@ def find_policy(name: str) -> Policy:
         return POLICIES[name]
     module, colon, function = name.partition(":")
     if not colon:
-        known = ", ".join(POLICIES)
-        raise TrifoldError(f"there is no policy {name!r}", remedy=f"use {known}, or module:function for your own")
+        known = f"use {', '.join(POLICIES)}, or module:function for your own"
+        raise TrifoldError(f"there is no policy {name!r}", remedy=did_you_mean(name, POLICIES, known))
     try:
         policy: Policy = getattr(import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:

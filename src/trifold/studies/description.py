@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any
 
 from trifold.domains import DOMAINS
-from trifold.errors import TrifoldError
+from trifold.errors import TrifoldError, did_you_mean
 from trifold.files import read_text
 from trifold.limits import MAX_STEPS
 from trifold.planning import find_policy
-from trifold.studies.tables import Table, did_you_mean, named
+from trifold.studies.tables import Table, named
 from trifold.training import RECIPE_KEYS, Value
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")

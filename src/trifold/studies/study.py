@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from trifold.cluster import Cluster
-from trifold.errors import TrifoldError
+from trifold.errors import TrifoldError, did_you_mean
 from trifold.files import in_turn, make_folder, write_whole
 from trifold.reports import report_page
 from trifold.studies.cells import Cell, expand
@@ -22,7 +22,6 @@ from trifold.studies.result import CellReport, Studied
 from trifold.studies.rooms import ClusterRooms, Rooms, find_rooms
 from trifold.studies.steps import EVALUATE, TRAIN, Step, find_steps
 from trifold.studies.summary import summarise
-from trifold.studies.tables import did_you_mean
 from trifold.studies.watcher import StudyWatcher
 from trifold.training import Value
 

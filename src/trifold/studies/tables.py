@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
-from trifold.errors import TrifoldError
+from trifold.errors import TrifoldError, did_you_mean
 
 KINDS = {
     str: "a text",
@@ -71,18 +70,6 @@ class Table:
         for key in self.values:
             of = f"{self.name} has" if self.name else "studies have"
             raise TrifoldError(f"{of} no key {key!r}", remedy=did_you_mean(key, self.known))
-
-
-def did_you_mean(word: str, known: list[str]) -> str:
-    """What may be meant by a word that is not known, or all that could be.
-
-    >>> did_you_mean("seed", ["seeds", "grid"])
-    'did you mean seeds?'
-    >>> did_you_mean("gpu", ["seeds", "grid"])
-    'one of seeds, grid'
-    """
-    near = get_close_matches(word, known, n=1, cutoff=0.7)
-    return f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}"
 
 
 def named(values: object, key: str) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from trifold.data import LabelLimits
 from trifold.domains import DOMAINS, Options
-from trifold.errors import TrifoldError
+from trifold.errors import TrifoldError, did_you_mean
 from trifold.files import read_text
 from trifold.limits import MAX_STEPS
 from trifold.model import ModelConfig
@@ -164,7 +164,9 @@ def find_key(text: str) -> tuple[str, str]:
         if (name := text.removeprefix(f"{section}.")) in kinds:
             return section, name
     keys = "; ".join(f"{section}: {', '.join(kinds)}" for section, kinds in SECTIONS.items())
-    raise TrifoldError(f"recipes have no key {text!r}", remedy=f"one of these: {keys}")
+    known = [name for kinds in SECTIONS.values() for name in kinds]
+    remedy = did_you_mean(text.rpartition(".")[2], known, f"one of these: {keys}")
+    raise TrifoldError(f"recipes have no key {text!r}", remedy=remedy)
 
 
 def _fits(value: object, annotation: Any) -> bool:
@@ -206,7 +208,8 @@ def _find(source: Path | str) -> Path:
     if Path(source).suffix == SUFFIX:
         return Path(source)
     if str(source) not in known:
-        raise TrifoldError(f"there is no recipe {str(source)!r}", remedy=f"{', '.join(known)}, or a file *{SUFFIX}")
+        remedy = did_you_mean(str(source), known, f"one of {', '.join(known)}, or a file *{SUFFIX}")
+        raise TrifoldError(f"there is no recipe {str(source)!r}", remedy=remedy)
     return known[str(source)]
 
 
@@ -241,7 +244,7 @@ def _read_section(section: str, values: object) -> dict[str, Any]:
 def _check_keys(section: str, values: Mapping[str, object]) -> dict[str, Any]:
     known = SECTIONS[section]
     if unknown := sorted(values.keys() - known.keys()):
-        raise TrifoldError(f"[{section}] has no key {unknown[0]!r}", remedy=f"one of {', '.join(known)}")
+        raise TrifoldError(f"[{section}] has no key {unknown[0]!r}", remedy=did_you_mean(unknown[0], known))
     return {name: _check(name, value, known[name]) for name, value in values.items()}
 
 

@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 import torch
 
 from trifold.errors import TrifoldError
-from trifold.files import MOST_BYTES, in_turn, make_folder, open_regular, sweep, write_whole
+from trifold.files import MOST_BYTES, in_turn, make_folder, missing, open_regular, sweep, write_whole
 from trifold.lines import append_line, read_lines
 from trifold.model import Model, open_checkpoint, read_tensors, write_checkpoint
 from trifold.sealed import MAX_BYTES, Damaged, fill, parse_object
@@ -162,6 +162,8 @@ class RunFolder:
                 content = file.read(MAX_BYTES + 1)
             yield parse_object(content)
         except OSError as error:
+            if not self.path.exists():
+                raise missing(self.path, "there is no such folder", Path.is_dir) from error
             raise TrifoldError(
                 f"this is not the folder of a training run: {name} cannot be read: {error.strerror}",
                 place=str(self.path),
