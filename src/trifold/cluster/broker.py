@@ -31,6 +31,9 @@ from trifold.processes import Files, Job, Limits, Result, die_with_parent, take_
 MOST_LOSSES = 3
 """A job whose seat was lost so often is a crash: it may be what brings machines down."""
 
+SAME_SECONDS = 5.0
+"""Seats that are lost within so long while they start are lost once: a node that ends takes all of its own with it."""
+
 IDLE_SECONDS = 10.0
 """After so long without a job a seat is given back: others may need it, and a training that goes on does not."""
 
@@ -75,6 +78,8 @@ class Broker:
     order: Order | None = None
     files: Files = field(default_factory=Files)
     failures: int = 0
+    failed: float = -float("inf")
+    lost: set[str] = field(default_factory=set)
 
     def work(self) -> None:
         """Do what is asked until the command has ended."""
@@ -160,13 +165,17 @@ class Broker:
     def _wait(self) -> None:
         """Wait until a seat has something to tell, and take in what all have to tell."""
         awaited = {seat.awaited: seat for seat in self.seats if seat.awaited is not None}
-        if not awaited:
+        if not awaited:  # there is no room: the nodes may be on their way
+            time.sleep(TURN_SECONDS)
             return
         ready, _ = self.ray.wait(list(awaited), timeout=TURN_SECONDS, fetch_local=False)
         if ready and len(awaited) > 1:
             ready, _ = self.ray.wait(list(awaited), num_returns=len(awaited), timeout=0, fetch_local=False)
         for one in ready:
             self._hear(awaited[one])
+        # Idle ones of a node that was lost are gone as well, but nothing says so before a job loses them, too.
+        self._dismiss([seat for seat in self.seats if seat.awaited is None and seat.node in self.lost])
+        self.lost.clear()
 
     def _hear(self, seat: _Seat) -> None:
         """Take in one message of a seat."""
@@ -202,10 +211,12 @@ class Broker:
         self._dismiss([seat])
         task = seat.task
         if task is None:
-            self.failures += 1
+            if time.monotonic() - self.failed >= SAME_SECONDS:
+                self.failures, self.failed = self.failures + 1, time.monotonic()
             if self.failures >= MOST_LOSSES:
                 raise self.nodes.unfit(error)
             return
+        self.lost.add(seat.node)
         task.losses += 1
         if task.losses >= MOST_LOSSES:
             words = f"the process that did it on the cluster was lost {MOST_LOSSES} times: {_last_line(error)}"
