@@ -39,7 +39,7 @@ class FakeRay:
 
     def __init__(self, do: Do, versions: dict[str, str] = VERSIONS, cpus: float = 2.0) -> None:
         self._do, self._versions, self._cpus = do, versions, cpus
-        self.killed = self.hired = 0
+        self.killed = self.hired = self.left = 0
 
     def nodes(self) -> list[dict[str, Any]]:
         return [{"Alive": True, "Resources": {"CPU": self._cpus, "memory": 2.0**33}}]
@@ -57,9 +57,13 @@ class FakeRay:
         def stream(order: Order, job: dict[str, Any], reads: object, writes: object) -> Iterator[Any]:
             return iter([self._do(job | ({"place": place} if "place" in job else {}))])
 
+        def leave() -> None:
+            self.left += 1
+
         do = SimpleNamespace(options=lambda **options: SimpleNamespace(remote=stream))
         greeting = place if isinstance(place, Exception) else (place, self._versions)
-        return SimpleNamespace(greet=SimpleNamespace(remote=lambda: _Reference(greeting)), do=do)
+        greet = SimpleNamespace(remote=lambda: _Reference(greeting))
+        return SimpleNamespace(greet=greet, do=do, leave=SimpleNamespace(remote=leave))
 
     def wait(self, awaited: list[Any], **options: object) -> tuple[list[Any], list[Any]]:
         return awaited, []
@@ -168,6 +172,12 @@ def test_seats_without_jobs_are_given_back_while_others_work(monkeypatch: pytest
     ray = FakeRay(lambda job: ([], finished(), {}))
     work(ray, [{}] * 4)
     assert ray.killed == 2
+
+
+def test_seats_leave_before_they_are_killed_when_the_command_has_ended() -> None:
+    ray = FakeRay(lambda job: ([], finished(), {}))
+    work(ray, [{}] * 4)
+    assert (ray.left, ray.killed) == (2, 2)
 
 
 def test_what_a_seat_itself_cannot_do_is_a_crash_of_the_job() -> None:

@@ -37,6 +37,9 @@ SAME_SECONDS = 5.0
 IDLE_SECONDS = 10.0
 """After so long without a job a seat is given back: others may need it, and a training that goes on does not."""
 
+LEAVE_SECONDS = 2.0
+"""How long idle seats may take to remove what jobs have brought to their nodes."""
+
 TURN_SECONDS = 0.1
 """How long one wait for the cluster takes: a new line of the command is seen after it."""
 
@@ -90,6 +93,7 @@ class Broker:
                 self._wait()
             if not self.waiting:
                 self._give_back()
+        self._dismiss(list(self.seats))
 
     def _is_busy(self) -> bool:
         return bool(self.waiting) or any(seat.task is not None for seat in self.seats)
@@ -227,7 +231,10 @@ class Broker:
         self.waiting.appendleft(task)
 
     def _dismiss(self, seats: list[_Seat]) -> None:
-        """End seats, whatever they do."""
+        """End seats, whatever they do; idle ones leave nothing on their nodes."""
+        leaving = [seat.actor.leave.remote() for seat in seats if seat.awaited is None]
+        if leaving:
+            self.ray.wait(leaving, num_returns=len(leaving), timeout=LEAVE_SECONDS, fetch_local=False)
         for seat in seats:
             self.seats.remove(seat)
             self.ray.kill(seat.actor)
