@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -36,22 +37,33 @@ class FakeRay:
 
     exceptions = SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
 
-    def __init__(self, do: Do, versions: dict[str, str] = VERSIONS) -> None:
-        self._do, self._versions = do, versions
-        self.killed = 0
+    def __init__(self, do: Do, versions: dict[str, str] = VERSIONS, cpus: float = 2.0) -> None:
+        self._do, self._versions, self._cpus = do, versions, cpus
+        self.killed = self.hired = self.left = 0
 
     def nodes(self) -> list[dict[str, Any]]:
-        return [{"Alive": True, "Resources": {"CPU": 2.0, "memory": 2.0**33}}]
+        return [{"Alive": True, "Resources": {"CPU": self._cpus, "memory": 2.0**33}}]
 
     def remote(self, kind: type) -> Any:
         return SimpleNamespace(options=lambda **options: SimpleNamespace(remote=lambda fetch: self._actor()))
 
+    def place(self, number: int) -> Any:
+        """The name of the node of the actor of this number, or why it did not start."""
+        return "n1"
+
     def _actor(self) -> Any:
+        place, self.hired = self.place(self.hired), self.hired + 1
+
         def stream(order: Order, job: dict[str, Any], reads: object, writes: object) -> Iterator[Any]:
-            return iter([self._do(job)])
+            return iter([self._do(job | ({"place": place} if "place" in job else {}))])
+
+        def leave() -> None:
+            self.left += 1
 
         do = SimpleNamespace(options=lambda **options: SimpleNamespace(remote=stream))
-        return SimpleNamespace(greet=SimpleNamespace(remote=lambda: _Reference(("n1", self._versions))), do=do)
+        greeting = place if isinstance(place, Exception) else (place, self._versions)
+        greet = SimpleNamespace(remote=lambda: _Reference(greeting))
+        return SimpleNamespace(greet=greet, do=do, leave=SimpleNamespace(remote=leave))
 
     def wait(self, awaited: list[Any], **options: object) -> tuple[list[Any], list[Any]]:
         return awaited, []
@@ -120,11 +132,52 @@ def test_a_job_that_loses_every_seat_is_a_crash_and_the_others_go_on() -> None:
     assert results[1]["outcome"] == "finished"
 
 
+def test_idle_seats_of_a_lost_node_take_no_job_with_them() -> None:
+    dead: set[str] = set()
+
+    def do(job: dict[str, Any]) -> Any:
+        if job["ends"]:
+            dead.add("n1")
+        return RayError("the node died") if job["place"] in dead else ([], finished(), {})
+
+    ray = FakeRay(do, cpus=6.0)
+    ray.place = lambda number: "n1" if number < 6 else "n2"  # type: ignore[method-assign]
+    said = work(ray, [{"ends": number == 5, "place": ""} for number in range(6)])
+    assert [words[2]["outcome"] for words in said if words[0] == "result"] == ["finished"] * 6
+
+
+def test_a_large_node_that_is_lost_while_its_seats_start_is_lost_once() -> None:
+    ray = FakeRay(lambda job: ([], finished(), {}), cpus=9.0)
+    ray.place = lambda number: RayError("the node died") if number < 8 else "n2"  # type: ignore[method-assign]
+    said = work(ray, [{}] * 9)
+    assert [words[2]["outcome"] for words in said if words[0] == "result"] == ["finished"] * 9
+
+
+def test_a_broker_without_nodes_waits_and_does_not_spin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trifold.cluster.nodes.LOOK_SECONDS", 0.0)
+    ray, looks = FakeRay(lambda job: ([], finished(), {})), list[float]()
+    nodes, began = ray.nodes, time.monotonic()
+
+    def look() -> list[dict[str, Any]]:
+        looks.append(time.monotonic() - began)
+        return nodes() if looks[-1] > 0.5 else []
+
+    ray.nodes = look  # type: ignore[method-assign]
+    assert [words[0] for words in work(ray, [{}])].count("result") == 1
+    assert sum(at < 0.5 for at in looks) < 10
+
+
 def test_seats_without_jobs_are_given_back_while_others_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trifold.cluster.broker.IDLE_SECONDS", 0.0)
     ray = FakeRay(lambda job: ([], finished(), {}))
     work(ray, [{}] * 4)
     assert ray.killed == 2
+
+
+def test_seats_leave_before_they_are_killed_when_the_command_has_ended() -> None:
+    ray = FakeRay(lambda job: ([], finished(), {}))
+    work(ray, [{}] * 4)
+    assert (ray.left, ray.killed) == (2, 2)
 
 
 def test_what_a_seat_itself_cannot_do_is_a_crash_of_the_job() -> None:
@@ -148,7 +201,8 @@ def test_a_node_with_other_versions_is_named() -> None:
     assert raised.value.place == "n1" and raised.value.remedy and "constraints.txt" in raised.value.remedy
 
 
-def test_a_cluster_where_no_job_can_begin_says_why() -> None:
+def test_a_cluster_where_no_job_can_begin_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trifold.cluster.broker.SAME_SECONDS", 0.0)
     ray = FakeRay(lambda job: None)
     ray._versions = None  # type: ignore[assignment]
     ray.get = lambda reference: (_ for _ in ()).throw(RayError("x\nModuleNotFoundError: No module named 'trifold'"))  # type: ignore[method-assign]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -119,3 +121,15 @@ def test_without_ray_it_is_said_how_to_install_it(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(TrifoldError, match="Ray is not installed") as raised, join_cluster():
         pass
     assert raised.value.remedy and "trifold[cluster]" in raised.value.remedy
+
+
+def test_who_is_not_let_in_leaves_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after Ctrl-C: the child that joins listens to nothing before it has joined."""
+    monkeypatch.setattr("trifold.cluster.cluster.START_SECONDS", 2.0)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        began, address = time.monotonic(), f"127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(TrifoldError, match="was not joined in 2 s"), join_cluster(address):
+            pass
+        assert time.monotonic() - began < 8

@@ -20,6 +20,9 @@ def run(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[s
         case "sleep":
             report({"pid": os.getpid()})
             time.sleep(job["seconds"])
+        case "tell":
+            while True:
+                report({})
         case "raise":
             raise ValueError("one\ntwo")
         case "error":

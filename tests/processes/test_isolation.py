@@ -78,6 +78,18 @@ def test_a_job_past_its_time_is_stopped_and_the_next_one_runs(run: Run) -> None:
     assert fine.value == {"value": 2}
 
 
+def test_a_job_that_tells_more_than_is_taken_in_is_stopped_in_time() -> None:
+    began = time.monotonic()
+
+    def take_in(job: int, event: dict[str, Any]) -> None:
+        time.sleep(5e-5)
+        assert time.monotonic() - began < 60, "its time was over long ago"
+
+    options: dict[str, Any] = {"workers": 1, "limits": Limits(seconds=0.3), "on_event": take_in}
+    (result,) = run_isolated(FUNCTION, [{"do": "tell"}], **options)
+    assert result.outcome is Outcome.TIMEOUT
+
+
 def test_children_are_reused_until_one_fails(run: Run) -> None:
     pids = [result.value["pid"] for result in run([{"do": "pid"}] * 3) if result.value]
     assert len(pids) == 3 and len(set(pids)) == 1 and pids[0] != os.getpid()

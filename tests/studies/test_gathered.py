@@ -12,6 +12,7 @@ import pytest
 
 from trifold.outcomes import Outcome
 from trifold.processes import Event, Files, Job, Limits, Result, Told
+from trifold.studies.doing import Stoppable, Stopped
 from trifold.studies.gathered import Gathered
 
 
@@ -87,3 +88,18 @@ def test_all_that_wait_hear_that_the_cluster_is_gone_and_closing_one_ends_the_ca
     while cluster.lock.locked() and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not cluster.lock.locked()
+
+
+def test_steps_that_share_a_call_all_stop_when_the_study_ends_and_none_fails() -> None:
+    cluster, stop = OneAtATime(is_live=True), threading.Event()
+    crew = Stoppable(Gathered(cast(Any, cluster), 0.0), stop)
+    first, second = (crew.follow("a:function", [{"name": name}], Files(), Limits()) for name in "ab")
+    assert next(first) is next(second) is None
+    stop.set()
+    with pytest.raises(Stopped):
+        next(first)
+    deadline = time.monotonic() + 10
+    while cluster.lock.locked() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    with pytest.raises(Stopped):
+        next(second)

@@ -31,8 +31,14 @@ from trifold.processes import Files, Job, Limits, Result, die_with_parent, take_
 MOST_LOSSES = 3
 """A job whose seat was lost so often is a crash: it may be what brings machines down."""
 
+SAME_SECONDS = 5.0
+"""Seats that are lost within so long while they start are lost once: a node that ends takes all of its own with it."""
+
 IDLE_SECONDS = 10.0
 """After so long without a job a seat is given back: others may need it, and a training that goes on does not."""
+
+LEAVE_SECONDS = 2.0
+"""How long idle seats may take to remove what jobs have brought to their nodes."""
 
 TURN_SECONDS = 0.1
 """How long one wait for the cluster takes: a new line of the command is seen after it."""
@@ -75,6 +81,8 @@ class Broker:
     order: Order | None = None
     files: Files = field(default_factory=Files)
     failures: int = 0
+    failed: float = -float("inf")
+    lost: set[str] = field(default_factory=set)
 
     def work(self) -> None:
         """Do what is asked until the command has ended."""
@@ -85,6 +93,7 @@ class Broker:
                 self._wait()
             if not self.waiting:
                 self._give_back()
+        self._dismiss(list(self.seats))
 
     def _is_busy(self) -> bool:
         return bool(self.waiting) or any(seat.task is not None for seat in self.seats)
@@ -160,13 +169,17 @@ class Broker:
     def _wait(self) -> None:
         """Wait until a seat has something to tell, and take in what all have to tell."""
         awaited = {seat.awaited: seat for seat in self.seats if seat.awaited is not None}
-        if not awaited:
+        if not awaited:  # there is no room: the nodes may be on their way
+            time.sleep(TURN_SECONDS)
             return
         ready, _ = self.ray.wait(list(awaited), timeout=TURN_SECONDS, fetch_local=False)
         if ready and len(awaited) > 1:
             ready, _ = self.ray.wait(list(awaited), num_returns=len(awaited), timeout=0, fetch_local=False)
         for one in ready:
             self._hear(awaited[one])
+        # Idle ones of a node that was lost are gone as well, but nothing says so before a job loses them, too.
+        self._dismiss([seat for seat in self.seats if seat.awaited is None and seat.node in self.lost])
+        self.lost.clear()
 
     def _hear(self, seat: _Seat) -> None:
         """Take in one message of a seat."""
@@ -202,10 +215,12 @@ class Broker:
         self._dismiss([seat])
         task = seat.task
         if task is None:
-            self.failures += 1
+            if time.monotonic() - self.failed >= SAME_SECONDS:
+                self.failures, self.failed = self.failures + 1, time.monotonic()
             if self.failures >= MOST_LOSSES:
                 raise self.nodes.unfit(error)
             return
+        self.lost.add(seat.node)
         task.losses += 1
         if task.losses >= MOST_LOSSES:
             words = f"the process that did it on the cluster was lost {MOST_LOSSES} times: {_last_line(error)}"
@@ -216,7 +231,10 @@ class Broker:
         self.waiting.appendleft(task)
 
     def _dismiss(self, seats: list[_Seat]) -> None:
-        """End seats, whatever they do."""
+        """End seats, whatever they do; idle ones leave nothing on their nodes."""
+        leaving = [seat.actor.leave.remote() for seat in seats if seat.awaited is None]
+        if leaving:
+            self.ray.wait(leaving, num_returns=len(leaving), timeout=LEAVE_SECONDS, fetch_local=False)
         for seat in seats:
             self.seats.remove(seat)
             self.ray.kill(seat.actor)

@@ -71,7 +71,7 @@ class Cluster:
         most: int | None = None,
     ) -> None:
         self._address, self._on_notice, self.most = address, on_notice, most
-        self.gpus = 0.0
+        self.gpus, self._joined = 0.0, False
         self._size, self._call, self._lock = 1, 0, threading.Lock()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the child)
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
@@ -100,11 +100,14 @@ class Cluster:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             if ["ready"] in self._hear():
+                self._joined = True
                 return
         raise TrifoldError(f"the cluster was not joined in {START_SECONDS:g} s", place=self._address, remedy=GOES_ON)
 
     def close(self) -> None:
         """Leave the cluster; what still runs there ends."""
+        if not self._joined:
+            self._process.kill()  # it does not listen yet, and has nothing to end
         with suppress(OSError):
             self._input.close()
         try:

@@ -45,7 +45,7 @@ class Seat:
     """One child process on a node, and the files that its jobs read."""
 
     def __init__(self, fetch: Callable[[Any], Contents]) -> None:
-        self._stack = ExitStack()  # held as long as this process lives; what is then left is swept by the next one
+        self._stack = ExitStack()  # held until it leaves; what a seat that is killed leaves is swept by the next one
         self._folder = self._stack.enter_context(temporary_folder())
         self._receiver = Receiver(self._folder / "read", fetch)
         self._children = Children(1, lasting=True)
@@ -74,6 +74,11 @@ class Seat:
             if events and time.monotonic() - sent > EVERY:
                 yield events, None, {}
                 events, sent = [], time.monotonic()
+
+    def leave(self) -> None:
+        """End the child, and remove all files: nothing is done here any more."""
+        self._children.close()
+        self._stack.close()
 
     def _take(self, files: dict[str, Path], result: Result) -> dict[str, Contents]:
         """What a job wrote, if it has finished; nothing stays here."""

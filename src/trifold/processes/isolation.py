@@ -96,7 +96,7 @@ class Children:
                     # An unlimited wait is cut so that an interrupt is seen on every platform.
                     ready = {key.data for key, _ in selector.select(min(max(wait, 0.0), 1.0))}
                     for child in list(busy):
-                        for told in child.read() if child in ready else child.check_time():
+                        for told in child.hear(child in ready):
                             if isinstance(told, Result):
                                 selector.unregister(child.output)
                                 busy.remove(child)
@@ -162,7 +162,18 @@ class _Child:
         except (OSError, ValueError):
             pass  # the child has ended, and reading from it says so
 
-    def read(self) -> Iterator[Event | Result]:
+    def hear(self, is_ready: bool) -> Iterator[Event | Result]:
+        """What there is to tell of the job: what the child has written, and whether its time is over."""
+        if is_ready:
+            for told in self._read():
+                yield told
+                if isinstance(told, Result):
+                    return
+        # Also of one that has just written: who takes in its events may be slower than it tells of them.
+        if time.monotonic() >= self.deadline:
+            yield self._late()
+
+    def _read(self) -> Iterator[Event | Result]:
         """Take in what the child has written: events of the job, and its result if it has ended."""
         chunk = os.read(self.output.fileno(), 1 << 16)
         if not chunk:
@@ -184,14 +195,11 @@ class _Child:
                 facts = [content[name] for name in ("value", "message", "seconds", "peak_gib")]
                 yield Result(self.index, outcome, *facts)
 
-    def check_time(self) -> Iterator[Result]:
-        """The result "timeout" if the job is past its limit."""
-        if time.monotonic() < self.deadline:
-            return
+    def _late(self) -> Result:
+        """The result of a job that is past its limit."""
         if not self.running:
-            yield self._failed(Outcome.CRASH, f"the process did not start in {START_UP_SECONDS:g} s")
-        else:
-            yield self._failed(Outcome.TIMEOUT, f"stopped after {self.limits.seconds:g} s")
+            return self._failed(Outcome.CRASH, f"the process did not start in {START_UP_SECONDS:g} s")
+        return self._failed(Outcome.TIMEOUT, f"stopped after {self.limits.seconds:g} s")
 
     def _ended(self) -> Result:
         """The result when the child has ended without one."""

@@ -55,10 +55,15 @@ class Stoppable:
     def follow(self, function: str, jobs: Sequence[Job], files: Files, limits: Limits) -> Generator[Told, None, None]:
         """Do the jobs, and tell of them, until the study ends."""
         with closing(self.crew.follow(function, jobs, files, limits)) as tidings:
-            for told in tidings:
-                if self.stop.is_set():
-                    raise Stopped
-                yield told
+            try:
+                for told in tidings:
+                    if self.stop.is_set():
+                        raise Stopped
+                    yield told
+            except Exception:
+                if self.stop.is_set():  # steps share a call of a cluster, which the first that stops has ended
+                    raise Stopped from None
+                raise
 
 
 @dataclass(frozen=True)
