@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.browser import CHROMIUM, DRIVER, Browser, browser
+from pages.browser import CHROMIUM, Browser, browser
 from pages.test_browser import NAMELESS, PALE
 from pages.test_trace_page import NASTY, draw
 from trifold.explanation import explain
@@ -28,9 +28,7 @@ from trifold.pages import (
 from trifold.pages.page import trace_text
 from trifold.planning import goal_counts
 
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver: apt-get install chromium chromium-driver"
-)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium: apt-get install chromium")
 
 LINES = tuple(
     {"step": step, "loss": 3 / step, "validation": 4 / step, "solved": 1, "problems": 2, "length": 1.0, "optimal": 0.5}
@@ -134,15 +132,6 @@ def test_a_trace_opens_within_the_report(opened: Browser, tmp_path: Path) -> Non
     file.write_text(render_report(report), encoding="utf-8")
     opened.open(file)
     opened.run("document.querySelector('.trace').open = true")
-    ready = """const done = arguments[arguments.length - 1];
-      const look = () => { const one = document.querySelector("iframe"); one ? done(one) : setTimeout(look, 20); };
-      look()"""
-    frame = opened.ask("POST", "/execute/async", {"script": ready, "args": []})
-    opened.ask("POST", "/frame", {"id": frame})
-    shown = "return document.querySelectorAll('.picture *').length"
-    for _ in range(200):
-        if opened.run(shown) > 5:
-            break
-    assert opened.run(shown) > 5
-    opened.ask("POST", "/frame", {"id": None})
+    opened.wait("return document.querySelector('iframe') !== null")
+    opened.wait("return document.querySelectorAll('.picture *').length > 5", **opened.frame())
     assert opened.complaints() == []
