@@ -21,8 +21,8 @@ test: lint types  # and which share of the lines ran in the tests' own processes
 
 browser: .venv/installed  # the pages and the site in Chromium
 	@command -v chromium || command -v chromium-browser || command -v google-chrome || { echo 'needs Chromium: apt-get install chromium'; exit 1; }
-	$(BIN)/python -m pytest -q -rs tests/pages/test_browser.py tests/pages/test_report_browser.py \
-	  tests/experiments/test_site.py
+	$(BIN)/python -m pytest -q -rs tests/pages/test_browser.py tests/pages/test_seen.py \
+	  tests/pages/test_report_browser.py tests/experiments/test_site.py
 
 MINUTES ?= 10
 SEED ?= 0

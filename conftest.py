@@ -57,6 +57,7 @@ SLOW = [
     "tests/nn/test_rgnn.py",
     "tests/pages/test_browser.py",
     "tests/pages/test_report_browser.py",
+    "tests/pages/test_seen.py",
     "tests/pddl/test_actions.py",
     "tests/pddl/test_packed.py",
     "tests/pddl/test_problem.py::test_successors_and_structures_do_not_depend_on_the_process",

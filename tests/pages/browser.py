@@ -12,7 +12,7 @@ import select
 import shutil
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -138,6 +138,10 @@ def _said(method: str, told: dict[str, Any]) -> str | None:
         details = told["exceptionDetails"]
         return str(details.get("exception", {}).get("description", details["text"]))
     return None
+
+
+Show = Callable[..., Browser]
+"""Opens a page that is given as text; fixture `show`."""
 
 
 @contextmanager

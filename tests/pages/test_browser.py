@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pages.browser import CHROMIUM, Browser, browser
+from pages.browser import CHROMIUM, Browser, Show
 from pages.test_trace_page import NASTY, SIZES, bare, data_of, draw, long_page
 from trifold.domains import DOMAINS, domain_text
 from trifold.encoders import Pairs
@@ -24,8 +22,6 @@ from trifold.planning import goal_counts, solve, states_along
 from trifold.structures import TRIANGLE
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium: apt-get install chromium")
-
-Show = Callable[..., Browser]
 
 NAMELESS = """
   const controls = [...document.querySelectorAll("button, input, select, summary, [tabindex]")];
@@ -55,27 +51,6 @@ PALE = """
   return texts.filter((one) => contrast(one) < 4.5).map((one) => one.className + ": " + one.textContent)
 """
 """Text whose contrast is less than what WCAG asks for (AA)."""
-
-
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("profile")) as one:
-        yield one
-
-
-@pytest.fixture
-def show(opened: Browser, tmp_path: Path) -> Iterator[Show]:
-    """Opens a page; in the end the console must have had nothing to say."""
-
-    def show_page(page: str, **seen: Any) -> Browser:
-        file = tmp_path / "page.html"
-        file.write_text(page, encoding="utf-8")
-        opened.open(file, **seen)
-        return opened
-
-    opened.complaints()
-    yield show_page
-    assert opened.complaints() == []
 
 
 FERRY = """(define (domain ferry) (:requirements :strips)

@@ -40,7 +40,7 @@ class Column {
     this.around.show(facts, selected);
     const before = own ? this.trace.action(own - 1) : null;
     this.scene.follow(before === null ? [] : before.slice(1, -1).split(" ").slice(1));
-    this.now.replaceChildren(...(before === null ? ["The initial state"] : [`Step ${own}: `, make("strong", {}, before)]), make("span", { class: "values" }, finite(step.value) ? make("span", {}, `V ${shown(step.value, 2)}`) : null, step.distance === null ? null : make("span", {}, `V* ${shown(step.distance, 0)}`)));
+    this.now.replaceChildren(...(before === null ? ["The initial state"] : [`Step ${own}: `, make("strong", {}, ...worded(before))]), make("span", { class: "values" }, finite(step.value) ? make("span", {}, `V ${shown(step.value, 2)}`) : null, step.distance === null ? null : make("span", {}, `V* ${shown(step.distance, 0)}`)));
     this.element.dataset.step = own;
     for (const one of this.element.querySelectorAll(".selected")) one.classList.remove("selected");
     if (selected !== null) for (const one of this.element.querySelectorAll("[data-object]")) if (one.dataset.object === selected) one.classList.add("selected");

@@ -1,0 +1,96 @@
+"""What a reader of trace pages would not like to see. Run by `make browser`, where Chromium is installed."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from typing import Any
+
+import pytest
+
+from pages.browser import CHROMIUM, Show
+from pages.test_browser import solved
+from pages.test_trace_page import data_of, draw
+from trifold.domains import DOMAINS, domain_text
+from trifold.explanation import Explanation, explain
+from trifold.pages import trace_page
+from trifold.pages.kinds import TRACE
+from trifold.pages.skeleton import fill
+from trifold.pddl import Problem, load_domain, load_problem
+from trifold.planning import goal_counts
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium: apt-get install chromium")
+
+
+@pytest.mark.parametrize("width", [400, 1600])
+def test_what_is_read_stays_where_it_is_from_step_to_step(show: Show, width: int) -> None:
+    """However many actions a state has, and however long the name of the last one is."""
+    problem, way = solved("blocks-s", 5)
+    shown = show(trace_page(problem, way), width=width)
+    tops = set()
+    for _ in way.actions:
+        tops.add(tuple(shown.run("return [...document.querySelectorAll('.panel, .pictures')].map((o) => o.offsetTop)")))
+        shown.press("ArrowRight")
+    assert len(tops) == 1
+
+
+def test_names_in_actions_and_goals_are_broken_only_where_they_are_longer_than_a_line(show: Show) -> None:
+    problem, way = solved("logistics")
+    data = data_of(trace_page(problem, way))
+    for one in data["objects"]:
+        one[0] = f"a-{one[0]}-of-some-length"
+    data["actions"] = [re.sub(r"(?<= )[^ )]+", r"a-\g<0>-of-some-length", action) for action in data["actions"]]
+    shown = show(fill(TRACE, "names", data | {"drawing": solved_graph(data)}), width=400)
+    lines = "return [...document.querySelectorAll('.word')].map((one) => [one.offsetHeight, one.textContent])"
+    words = shown.run(lines)
+    assert len(words) > 20 and max(height for height, _ in words) < 25, words
+
+
+def solved_graph(data: dict[str, Any]) -> dict[str, Any]:
+    """The drawing of any domain, for data whose objects were renamed."""
+    return {
+        "kind": "graph",
+        "places": [[name, i % 6, i // 6] for i, (name, _) in enumerate(data["objects"])],
+        "dense": [],
+    }
+
+
+def test_a_goal_beside_the_state_is_drawn_no_larger(show: Show) -> None:
+    problem, way = solve_many_blocks()
+    shown = show(trace_page(problem, way), width=400)
+    size = "return document.querySelector(arguments[0] + ' .token rect').getBoundingClientRect().width"
+    state, goal = (shown.run(size, place) for place in (".pictures > svg", ".aside"))
+    assert goal <= state + 0.5 and state > 20
+
+
+def solve_many_blocks() -> tuple[Problem, Explanation]:
+    text = DOMAINS["blocks-s"].problem(random.Random(4), 15)
+    problem = load_problem(load_domain(domain_text("blocks-s")), text)
+    return problem, explain(goal_counts(problem), problem, policy="values", max_steps=3, max_states=0)
+
+
+def test_a_key_on_a_locked_place_is_seen_beside_the_lock(show: Show) -> None:
+    for seed in range(50):
+        problem = draw("grid", seed)
+        state = problem.executor.initial
+        if any(atom[0] == "at" and ("locked", atom[2]) in state for atom in state):
+            break
+    way = explain(goal_counts(problem), problem, policy="values", max_steps=0, max_states=0)
+    middles = show(trace_page(problem, way)).run("""
+      const middle = (one) => {
+        const { x, y, width, height } = one.getBoundingClientRect();
+        return [x + width / 2, y + height / 2];
+      };
+      return ["lock", "key"].map((kind) => [...document.querySelectorAll(`.picture .${kind}`)].map(middle))""")
+    assert all(middles) and min(math.dist(lock, key) for lock in middles[0] for key in middles[1]) > 20
+
+
+def test_kinds_of_objects_are_told_apart_and_named_where_there_are_no_types(show: Show) -> None:
+    shown = show(trace_page(*solved("own domain")))
+    hues = shown.run("""
+      const hue = (name) => document.querySelector(`.node[data-object=${name}]`).style.getPropertyValue("--hue");
+      return ["red", "green", "here", "there"].map(hue)""")
+    assert hues[0] == hues[1] != hues[2] == hues[3]
+    legend = shown.run("return document.querySelector('.legend').textContent")
+    assert "car" in legend and "place" in legend and "the goal asks for it" in legend
