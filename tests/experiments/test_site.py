@@ -72,8 +72,6 @@ def test_every_link_leads_somewhere(site: Path) -> None:
     pages = sorted(site.glob("*.html"))
     assert len(pages) > 20
     for path in pages:
-        if path.name == "404.html":  # is served under any address
-            continue
         for link in read(path).links:
             parts = urlsplit(link)
             target = path.parent / unquote(parts.path) if parts.path else path
@@ -87,7 +85,7 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
         for loaded in read(path).loaded:
             parts = urlsplit(loaded)
             assert parts.scheme in ("", "data") and not parts.netloc, f"{path.name}: {loaded}"
-            if path.name != "404.html" and not parts.scheme:
+            if not parts.scheme:
                 assert (path.parent / parts.path).is_file(), f"{path.name}: {loaded}"
     styles = "".join(path.read_text(encoding="utf-8") for path in site.rglob("*.css"))
     assert "url(http" not in styles and "@import" not in styles
@@ -165,6 +163,4 @@ def test_a_search_finds_its_page_without_a_server(site: Path, tmp_path: Path) ->
 
 def test_the_index_of_the_search_has_every_page(site: Path) -> None:
     entries = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
-    assert {path.name for path in site.glob("*.html")} - {"404.html"} <= {
-        one["location"].split("#")[0] for one in entries
-    }
+    assert {path.name for path in site.glob("*.html")} <= {one["location"].split("#")[0] for one in entries}
