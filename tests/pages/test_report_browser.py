@@ -100,6 +100,18 @@ def test_charts_have_axes_units_a_text_and_as_many_points_as_there_are_numbers(o
     assert found["Seconds a problem"][0] == len(PROBLEMS) * 9 - 9
 
 
+def test_ratios_that_are_all_one_have_an_axis_about_one(opened: Browser, tmp_path: Path) -> None:
+    best = tuple(replace(problem, best=3 + i) for i, problem in enumerate(PROBLEMS))
+    equal = replace(MANY, problems=best, contenders=(replace(contender(0), attempts=contender(0).attempts[1:]),))
+    file = tmp_path / "report.html"
+    file.write_text(render_report(replace(REPORT, evaluated=(equal,))), encoding="utf-8")
+    opened.open(file)
+    ticks = opened.run("""const plots = [...document.querySelectorAll(".plot")];
+      const one = plots.find((own) => own.querySelector("h3").textContent.startsWith("Plan length over"));
+      return [...one.querySelectorAll(".tick[text-anchor=end]")].map((text) => Number(text.textContent))""")
+    assert 1 in ticks and min(ticks) >= 0.9 and max(ticks) <= 1.1
+
+
 def test_coverage_by_size_adds_up(opened: Browser, page: Path) -> None:
     opened.open(page)
     rows = opened.run("""return [...document.querySelectorAll("#domain-0 .coverage tbody tr")].map((row) =>
