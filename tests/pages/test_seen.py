@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import re
 from itertools import pairwise
 from typing import Any
@@ -10,14 +11,14 @@ from typing import Any
 import pytest
 
 from pages.browser import CHROMIUM, Show
-from pages.test_browser import solved
-from pages.test_trace_page import data_of, draw
-from trifold.domains import domain_text
+from pages.test_browser import CARS, FERRY, OVERFLOWS, solved
+from pages.test_trace_page import SIZES, data_of, draw
+from trifold.domains import DOMAINS, domain_text
 from trifold.explanation import explain
 from trifold.pages import trace_page
 from trifold.pages.kinds import TRACE
 from trifold.pages.skeleton import fill
-from trifold.pddl import load_domain, load_problem
+from trifold.pddl import Problem, load_domain, load_problem
 from trifold.planning import goal_counts
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium: apt-get install chromium")
@@ -34,6 +35,41 @@ def test_what_is_read_stays_where_it_is_from_step_to_step(show: Show, width: int
         tops.add(tuple(shown.run("return [...document.querySelectorAll('.panel, .pictures')].map((o) => o.offsetTop)")))
         shown.press("ArrowRight")
     assert len(tops) == 1
+
+
+LONG = {"letters": "x" * 190, "parts": "_part" * 38}
+
+
+def lengthened(name: str, suffix: str) -> Problem:
+    """A problem whose objects all have names of 200 characters."""
+    own = name == "own domain"
+    text = CARS if own else DOMAINS[name].problem(random.Random(0), SIZES[name][0], **SIZES[name][1])
+    domain = load_domain(FERRY if own else domain_text(name))
+    names = "|".join(map(re.escape, sorted(load_problem(domain, text).objects, key=len, reverse=True)))
+    return load_problem(domain, re.sub(rf"(?<![^\s()])({names})(?![^\s()])", rf"\g<1>{suffix}", text))
+
+
+@pytest.mark.parametrize("suffix", LONG)
+@pytest.mark.parametrize("name", ["blocks-s", "logistics", "rovers", "miconic", "vacuum", "own domain"])
+def test_names_of_two_hundred_characters_fit(show: Show, name: str, suffix: str) -> None:
+    problem = lengthened(name, LONG[suffix])
+    page = trace_page(problem, explain(goal_counts(problem), problem, policy="values", max_steps=2, max_states=0))
+    for width in (400, 1600):
+        shown = show(page, width=width)
+        shown.run("document.querySelectorAll('details').forEach((one) => { one.open = true })")
+        shown.run(f"""const chooser = document.querySelector(".choose select");
+          chooser.value = {next(iter(problem.objects))!r}; chooser.dispatchEvent(new Event("change"))""")
+        assert shown.run("return document.documentElement.scrollWidth") <= width
+        wide = "return [...document.querySelectorAll('.panel')].filter((o) => o.scrollWidth > o.clientWidth + 1).length"
+        assert shown.run(wide) == 0 and not shown.run(OVERFLOWS)
+
+
+def test_a_name_that_is_too_long_for_its_place_keeps_both_its_ends(show: Show) -> None:
+    problem = load_problem(load_domain(FERRY), CARS.replace("red", "car_of_the_first_of_the_guests"))
+    shown = show(trace_page(problem, explain(goal_counts(problem), problem, policy="values", max_states=0)))
+    node = "return document.querySelector('.node[data-object=car_of_the_first_of_the_guests] text')"
+    assert re.fullmatch(r"car_.*….*ests", shown.run(f"{node}.firstChild.textContent"))
+    assert shown.run(f"{node}.querySelector('title').textContent") == "car_of_the_first_of_the_guests"
 
 
 def test_names_in_actions_and_goals_are_broken_only_where_they_are_longer_than_a_line(show: Show) -> None:
