@@ -161,6 +161,20 @@ def test_a_search_finds_its_page_without_a_server(site: Path, tmp_path: Path) ->
         assert shown.complaints() == []
 
 
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium: apt-get install chromium")
+@pytest.mark.parametrize("width", [400, 1600])
+def test_neither_numbers_nor_names_in_tables_are_broken_over_lines(site: Path, tmp_path: Path, width: int) -> None:
+    lines = """const lines = (one) => { const range = document.createRange(); range.selectNodeContents(one);
+        return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size; };
+      const cells = [...document.querySelectorAll("td[style*=right], tr:has(td[style*=right]) td:first-child")];
+      return [cells.length, ...cells.filter((one) => lines(one) > 1).map((one) => one.textContent)]"""
+    with browser(tmp_path) as shown:
+        shown.open(site / "results.html", width=width)
+        count, *broken = shown.run(lines)
+        assert count > 1000 and broken == []
+        assert shown.run("return document.documentElement.scrollWidth") <= width
+
+
 def test_the_index_of_the_search_has_every_page(site: Path) -> None:
     entries = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
     assert {path.name for path in site.glob("*.html")} <= {one["location"].split("#")[0] for one in entries}
