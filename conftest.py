@@ -20,6 +20,8 @@ from hypothesis import HealthCheck, settings
 from ray_cluster import RAY, Hands, RayNodes
 from trifold.cluster import Cluster, join_cluster
 
+pytest_plugins = ("pages.showing",)  # two modules of tests share its browser
+
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when triton is imported, by whatever test comes first
 
