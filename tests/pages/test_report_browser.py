@@ -146,4 +146,9 @@ def test_a_trace_opens_within_the_report(opened: Browser, tmp_path: Path) -> Non
     opened.run("document.querySelector('.trace').open = true")
     opened.wait("return document.querySelector('iframe') !== null")
     opened.wait("return document.querySelectorAll('.picture *').length > 5", **opened.frame())
+    colour = "return getComputedStyle(document.documentElement).backgroundColor"
+    for _ in range(2):
+        opened.run("document.getElementById('theme').click()")
+        own = opened.run(colour)
+        opened.wait(f"return getComputedStyle(document.documentElement).backgroundColor === '{own}'", **opened.frame())
     assert opened.complaints() == []
