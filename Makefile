@@ -19,8 +19,10 @@ test: lint types  # and which share of the lines ran in the tests' own processes
 	$(BIN)/python -m slipcover --source src/trifold --out build/coverage.txt -m pytest -q -n 2 --dist loadgroup
 	@awk 'END { print $$4 " % of " $$2 " lines of src ran; build/coverage.txt names the others" }' build/coverage.txt
 
-browser: .venv/installed  # the pages in Chromium, which must be installed: apt-get install chromium chromium-driver
-	$(BIN)/python -m pytest -q -rs tests/pages/test_browser.py tests/pages/test_report_browser.py
+browser: .venv/installed  # the pages and the site in Chromium
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || { echo 'needs Chromium: apt-get install chromium'; exit 1; }
+	$(BIN)/python -m pytest -q -rs tests/pages/test_browser.py tests/pages/test_seen.py \
+	  tests/pages/test_report_browser.py tests/experiments/test_site.py
 
 MINUTES ?= 10
 SEED ?= 0

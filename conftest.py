@@ -20,6 +20,8 @@ from hypothesis import HealthCheck, settings
 from ray_cluster import RAY, Hands, RayNodes
 from trifold.cluster import Cluster, join_cluster
 
+pytest_plugins = ("pages.showing",)  # two modules of tests share its browser
+
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when triton is imported, by whatever test comes first
 
@@ -57,6 +59,7 @@ SLOW = [
     "tests/nn/test_rgnn.py",
     "tests/pages/test_browser.py",
     "tests/pages/test_report_browser.py",
+    "tests/pages/test_seen.py",
     "tests/pddl/test_actions.py",
     "tests/pddl/test_packed.py",
     "tests/pddl/test_problem.py::test_successors_and_structures_do_not_depend_on_the_process",

@@ -30,6 +30,12 @@ RUN = ("examples.md",)
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """No page for what is not found: its links are those of a server, dead in a folder that is opened without one."""
+    config.theme.static_templates.discard("404.html")
+    return config
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add what is made."""
     for name, content in made_files():

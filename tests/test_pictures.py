@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from trifold.errors import TrifoldError
-from trifold.pictures import FORMATS, add_legend, look, picture, picture_format, plain
+from trifold.pictures import FORMATS, add_legend, look, picture, picture_format, plain, spell_logarithm
 
 MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF-"}
 
@@ -26,6 +26,28 @@ def draw(figure: Figure) -> None:
         axes.plot([0, 1, 2], [number, 2, number + 1], **look(number))
     axes.set(xlabel="objects", ylabel="problems solved, %", xticks=[0, 1, 2], yticks=[0, 3], ylim=(0, 3.2))
     add_legend(figure, axes.lines, NAMES)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "names"),
+    [(0.22, 3.1, ["0.5", "1", "2"]), (8.0, 90.0, ["10", "20", "50"]), (0.001, 2000.0, ["0.01", "1", "100"])],
+)
+def test_numbers_of_a_logarithmic_axis_are_spelt_as_people_do(low: float, high: float, names: list[str]) -> None:
+    """And none as 6e-01, or as powers of ten beside plain numbers."""
+    told: list[str] = []
+
+    def logarithmic(figure: Figure) -> None:
+        axes = figure.subplots()
+        axes.plot([0, 1], [low, high])
+        axes.set_yscale("log")
+        spell_logarithm(axes.yaxis)
+        figure.canvas.draw()
+        ends = axes.get_ylim()
+        found = zip(axes.get_yticks(), axes.get_yticklabels(which="both"), strict=False)
+        told.extend(text.get_text() for at, text in found if ends[0] <= at <= ends[1])
+
+    picture(logarithmic, "png")
+    assert set(names) <= set(told) and not [text for text in told if "e" in text or "$" in text], told
 
 
 def test_the_same_picture_has_the_same_bytes_in_another_process() -> None:

@@ -108,6 +108,19 @@ def add_legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) ->
     figure.legend(handles, [plain(label) for label in wrapped], loc="outside lower center", ncols=columns)
 
 
+def spell_logarithm(axis: Any) -> None:
+    """Name the numbers of a logarithmic axis as people write them, by 1, 2 and 5 where they are of few powers of ten.
+
+    To be called when all is drawn.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300 * low else (1.0,)))
+    axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def plain(text: str) -> str:
     """A name as matplotlib shows it: a dollar in it begins no formula.
 

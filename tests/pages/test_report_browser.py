@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.browser import CHROMIUM, DRIVER, Browser, browser
+from pages.browser import CHROMIUM, Browser, browser
 from pages.test_browser import NAMELESS, PALE
 from pages.test_trace_page import NASTY, draw
 from trifold.explanation import explain
@@ -28,9 +28,7 @@ from trifold.pages import (
 from trifold.pages.page import trace_text
 from trifold.planning import goal_counts
 
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver: apt-get install chromium chromium-driver"
-)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium: apt-get install chromium")
 
 LINES = tuple(
     {"step": step, "loss": 3 / step, "validation": 4 / step, "solved": 1, "problems": 2, "length": 1.0, "optimal": 0.5}
@@ -113,6 +111,18 @@ def test_a_chart_of_what_hardly_changes_has_more_than_one_number_at_its_axis(ope
     assert texts == ["99.6", "99.7", "99.8", "99.9", "100"]
 
 
+def test_ratios_that_are_all_one_have_an_axis_about_one(opened: Browser, tmp_path: Path) -> None:
+    best = tuple(replace(problem, best=3 + i) for i, problem in enumerate(PROBLEMS))
+    equal = replace(MANY, problems=best, contenders=(replace(contender(0), attempts=contender(0).attempts[1:]),))
+    file = tmp_path / "report.html"
+    file.write_text(render_report(replace(REPORT, evaluated=(equal,))), encoding="utf-8")
+    opened.open(file)
+    ticks = opened.run("""const plots = [...document.querySelectorAll(".plot")];
+      const one = plots.find((own) => own.querySelector("h3").textContent.startsWith("Plan length over"));
+      return [...one.querySelectorAll(".tick[text-anchor=end]")].map((text) => Number(text.textContent))""")
+    assert 1 in ticks and min(ticks) >= 0.9 and max(ticks) <= 1.1
+
+
 def test_coverage_by_size_adds_up(opened: Browser, page: Path) -> None:
     opened.open(page)
     rows = opened.run("""return [...document.querySelectorAll("#domain-0 .coverage tbody tr")].map((row) =>
@@ -145,15 +155,11 @@ def test_a_trace_opens_within_the_report(opened: Browser, tmp_path: Path) -> Non
     file.write_text(render_report(report), encoding="utf-8")
     opened.open(file)
     opened.run("document.querySelector('.trace').open = true")
-    ready = """const done = arguments[arguments.length - 1];
-      const look = () => { const one = document.querySelector("iframe"); one ? done(one) : setTimeout(look, 20); };
-      look()"""
-    frame = opened.ask("POST", "/execute/async", {"script": ready, "args": []})
-    opened.ask("POST", "/frame", {"id": frame})
-    shown = "return document.querySelectorAll('.picture *').length"
-    for _ in range(200):
-        if opened.run(shown) > 5:
-            break
-    assert opened.run(shown) > 5
-    opened.ask("POST", "/frame", {"id": None})
+    opened.wait("return document.querySelector('iframe') !== null")
+    opened.wait("return document.querySelectorAll('.picture *').length > 5", **opened.frame())
+    colour = "return getComputedStyle(document.documentElement).backgroundColor"
+    for _ in range(2):
+        opened.run("document.getElementById('theme').click()")
+        own = opened.run(colour)
+        opened.wait(f"return getComputedStyle(document.documentElement).backgroundColor === '{own}'", **opened.frame())
     assert opened.complaints() == []

@@ -163,6 +163,13 @@ def test_what_searches_and_planners_did_is_said_where_no_trace_can_show_it(tmp_p
     assert told["first plan"][0] is None and told["first plan"][1].startswith("No trace: a planner")
 
 
+def test_no_command_is_told_for_what_cannot_be_read(tmp_path: Path) -> None:
+    """It would only say once more what is wrong."""
+    lost = record(outcome="bad input", problem_sha256="a", message="this is a domain")
+    page = data_of(report_page(written(tmp_path / "records.jsonl", lost)))
+    assert page["evaluated"][0]["contenders"][0]["attempts"][0]["command"] is None
+
+
 RESULTS = Path(__file__).parents[2] / "experiments"
 
 

@@ -125,6 +125,12 @@ def test_what_has_no_end_and_what_is_not_known_are_no_numbers(problem: Problem, 
     assert (step["value"], step["distance"], step["choices"][0][1]) == (None, "inf", "-inf")
 
 
+def test_what_is_no_model_is_not_named_as_one(problem: Problem, explanation: Explanation) -> None:
+    """A function V, or a way that a notebook shows, of whose model nothing is known any more."""
+    (trace,) = data_of(trace_page(problem, explanation))["traces"]
+    assert (trace["name"], trace["architecture"]) == ("policy values", None)
+
+
 def test_names_are_text_whatever_they_hold(problem: Problem, explanation: Explanation) -> None:
     facts: dict[str, Any] = dict.fromkeys(("problem", "domain", "model_file", "problem_file", "plan_file"), NASTY)
     page = trace_page(problem, replace(explanation, **facts), replace(explanation, **facts))

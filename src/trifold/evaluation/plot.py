@@ -11,7 +11,7 @@ from trifold.errors import TrifoldError
 from trifold.evaluation.records import Record
 from trifold.evaluation.tables import rows_apart
 from trifold.outcomes import Outcome
-from trifold.pictures import COLUMN, PAGE, add_legend, look, picture, plain
+from trifold.pictures import COLUMN, PAGE, add_legend, look, picture, plain, spell_logarithm
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -133,6 +133,8 @@ def _draw_panel(axes: Axes, domain: str, lines: Mapping[int, Points], over: str)
     for number, found in lines.items():
         style = look(number) | (STAIRS if over == "seconds" else {})
         axes.plot([x for x, _ in found], [share for _, share in found], clip_on=False, **style)
+    if axes.get_xscale() == "log":
+        spell_logarithm(axes.xaxis)
     axes.set_title(plain(domain))
     axes.set_ylim(0, 105)
     axes.set_yticks([0, 50, 100])

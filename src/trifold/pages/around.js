@@ -33,7 +33,7 @@ class Around {
     this.power.value = String(this.t);
     this.power.addEventListener("change", () => { this.t = this.power.value === "inf" ? "inf" : Number(this.power.value); this.show(this.facts, this.name); });
     this.body = make("div", { class: "around" });
-    const note = trace.pairs === null ? `The model is ${trace.architecture}; an R-GNN[t] would see this.` : trace.pairs === 0 ? "The model is R-GNN[0], which composes nothing; with a larger t it would see this." : null;
+    const note = trace.pairs === null ? `${trace.architecture === null ? "An" : `The model is ${trace.architecture}; an`} R-GNN[t] would see this.` : trace.pairs === 0 ? "The model is R-GNN[0], which composes nothing; with a larger t it would see this." : null;
     this.element = make("section", { class: "panel" }, make("h3", {}, "Around an object"), make("p", { class: "choose" }, this.chooser, make("label", {}, "t = ", this.power)), note && make("p", { class: "quiet" }, note), this.body);
   }
   show(facts, name) {

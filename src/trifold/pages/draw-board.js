@@ -20,8 +20,6 @@ function drawBoard(roles, scene) {
   const cards = roles.cards ? new Cards(roles.cards, scene) : null;
 
   return (facts) => {
-    drawMarks(roles, facts, at, marks, isMap, sign);
-    drawGoalMarks(roles, facts, at, marks, isMap, sign);
     const here = new Map();
     const stay = (key, where, create) => {
       const name = where.join(" ");
@@ -35,7 +33,10 @@ function drawBoard(roles, scene) {
       }
     for (const [predicate, who, where] of roles.things ?? [])
       for (const names of facts.of(predicate)) stay(`thing ${names[who]}`, where.map((i) => names[i]), () => drawThing(names[who], sign(names[who])));
-    const spot = standTogether(here, at, moving, isMap);
+    const locked = lockedPlaces(roles, facts);
+    drawMarks(roles, facts, at, marks, isMap, sign, (key) => locked.has(key) && here.has(key));
+    drawGoalMarks(roles, facts, at, marks, isMap, sign);
+    const spot = standTogether(here, at, moving, locked);
     if (roles.held)
       for (const [name] of facts.of(roles.held)) if (spot) place(moving.put(`thing ${name}`, () => drawThing(name, sign(name))), spot.x + 15, spot.y - 11, 0.72);
     marks.sweep();
@@ -84,7 +85,9 @@ function drawWalls(roles, ground, at, unit) {
     }
 }
 
-function drawMarks(roles, facts, at, layer, isMap, sign) {
+const lockedPlaces = (roles, facts) => new Set((roles.marks ?? []).filter(([, , look]) => look === "lock").flatMap(([predicate, where]) => facts.of(predicate).map((names) => where.map((i) => names[i]).join(" "))));
+
+function drawMarks(roles, facts, at, layer, isMap, sign, isShared) {
   const seen = new Map();
   for (const [predicate, where, look] of roles.marks ?? [])
     for (const names of facts.of(predicate)) {
@@ -94,7 +97,8 @@ function drawMarks(roles, facts, at, layer, isMap, sign) {
       if (look !== "visited" && look !== "wall") seen.set(key, nth + 1);
       const element = layer.put(`${look} ${names.join(" ")}`, () => drawMark(look, names, sign, isMap));
       const around = isMap && ICONS[look] && look !== "lock" && look !== "dirt";
-      place(element, spot.x + (around ? [-24, 24, 0][nth % 3] : 0), spot.y + (around ? [-20, -20, -30][nth % 3] : 0));
+      if (look === "lock" && isShared(key)) place(element, spot.x - 13, spot.y - 6, 0.8);
+      else place(element, spot.x + (around ? [-24, 24, 0][nth % 3] : 0), spot.y + (around ? [-20, -20, -30][nth % 3] : 0));
     }
 }
 
@@ -126,16 +130,17 @@ function drawGoalMarks(roles, facts, at, layer, isMap, sign) {
   }
 }
 
-// Several on one place stand beside each other, the first ones largest. Returns where the last robot is.
-function standTogether(here, at, layer, isMap) {
+// Several on one place stand beside each other, the first ones largest; beside a lock there is room for less. Returns where
+// the last robot is.
+function standTogether(here, at, layer, locked) {
   let robot = null;
   for (const [where, all] of here) {
     const spot = at.get(where);
     if (!spot) continue;
-    const across = all.length === 1 ? 1 : all.length <= 4 ? 2 : 3, scale = [1, 0.72, 0.46][across - 1], wide = 50 / across;
+    const across = all.length === 1 ? 1 : all.length <= 4 ? 2 : 3, shrink = locked.has(where) ? 0.8 : 1, scale = [1, 0.72, 0.46][across - 1] * shrink, wide = (50 / across) * shrink;
     all.forEach(([key, create], i) => {
       const rows = Math.ceil(all.length / across);
-      const x = spot.x + ((i % across) - (across - 1) / 2) * wide, y = spot.y + (Math.floor(i / across) - (rows - 1) / 2) * wide + 2;
+      const x = spot.x + (shrink < 1 ? 13 : 0) + ((i % across) - (across - 1) / 2) * wide, y = spot.y + (Math.floor(i / across) - (rows - 1) / 2) * wide + 2;
       place(layer.put(key, create), x, y, scale).classList.toggle("crowded", all.length > 1);
       if (key.startsWith("robot")) robot = { x, y };
     });

@@ -36,7 +36,7 @@ function drawCities(roles, scene) {
   }
   for (const [name, own] of spots.places) {
     ground.append(place(draw("g", { class: roles.hubs.includes(name) ? "box hub" : "box", "data-object": name }, draw("rect", { width: box, height: own.height, rx: 6 }),
-      label(name, box - 20, { x: 10, y: 14, anchor: "start", kind: "label" }),
+      label(name, box - (roles.hubs.includes(name) ? 64 : 20), { x: 10, y: 14, anchor: "start", kind: "label" }),
       roles.hubs.includes(name) ? label("airport", 60, { x: box - 8, y: 14, size: 10.5, anchor: "end", kind: "label small" }) : null), own.x, own.y));
   }
   const carriers = new Layer(scene.svg), shadows = new Layer(scene.svg), cargo = new Layer(scene.svg);

@@ -1,5 +1,7 @@
 // Any domain: objects as nodes that stay where they are, binary atoms as edges, unary ones as badges (those that never change above), the rest as chips.
 
+const MOST_KINDS = 8;
+
 function drawGraph(roles, scene) {
   const unit = 114, margin = 70;
   const spots = scene.turned(roles.places.map(([, x, y]) => [x, y]));
@@ -9,8 +11,8 @@ function drawGraph(roles, scene) {
   const hidden = new Set(roles.dense), edges = new Layer(scene.svg), nodes = new Layer(scene.svg), texts = new Layer(scene.svg);
   const binary = [...new Set(atoms.filter((atom) => atom.names.length === 2).map((atom) => atom.predicate))].sort();
   const colour = new Map(binary.map((name, i) => [name, hueOf(i)]));
-  const types = [...new Set(objects.flatMap((object) => object.types.at(-1) ?? []))];
-  const traits = traitsOf(), chips = make("div", { class: "chips" });
+  const kindOf = kindsOfObjects(), kinds = [...new Set(objects.map(kindOf))].filter(Boolean);
+  const traits = traitsOf(kindOf), chips = make("div", { class: "chips" });
   let again = () => {};
   const legend = make("div", { class: "legend" }, ...binary.map((name) => {
     const box = make("input", { type: "checkbox" });
@@ -18,6 +20,8 @@ function drawGraph(roles, scene) {
     box.addEventListener("change", () => { box.checked ? hidden.delete(name) : hidden.add(name); again(); });
     return make("label", { hue: colour.get(name) }, box, make("span", { class: "swatch" }), name);
   }));
+  if (goal.some((part) => part.positive && part.atom.names.length === 2)) legend.append(make("span", {}, draw("svg", { viewBox: "0 0 24 6", class: "swatch-asked", "aria-hidden": "true" }, draw("path", { d: "M0 3h24" })), "?: the goal asks for it"));
+  if (kinds.length > 1) legend.append(...kinds.map((kind, i) => make("span", { hue: hueOf(i + 1) }, make("span", { class: `swatch-kind${i % 2 ? " square" : ""}` }), kind)));
   scene.below.append(chips, legend);
 
   const update = (facts) => {
@@ -39,7 +43,7 @@ function drawGraph(roles, scene) {
     const changed = [...facts.ids].map((id) => atoms[id]).filter((atom) => changing.has(atom.predicate));
     for (const atom of changed) if (atom.names.length === 1) group(told, atom.names[0], atom.predicate);
     for (const [name, spot] of at) {
-      place(nodes.put(name, () => drawNode(name, types)), spot.x, spot.y);
+      place(nodes.put(name, () => drawNode(name, kinds, kindOf)), spot.x, spot.y);
       if (traits.has(name)) place(texts.put(`trait ${name}`, () => draw("g", { class: "trait" }, badge(traits.get(name).join(", ")))), spot.x, spot.y - 23);
       const badges = (told.get(name) ?? []).sort();
       if (badges.length) place(texts.put(`badge ${name} ${badges.join(" ")}`, () => badge(badges.join(", "))), spot.x, spot.y + 27);
@@ -51,21 +55,31 @@ function drawGraph(roles, scene) {
   return update;
 }
 
-// By object, the unary predicates that never change and that tell it from others of its type: what all have says nothing.
-function traitsOf() {
+// By object, the unary predicates that never change and that tell it from others of its kind: what all have says nothing.
+function traitsOf(kindOf) {
   const still = atoms.filter((atom) => atom.names.length === 1 && !changing.has(atom.predicate));
-  const typeOf = (name) => objects[numberOf.get(name)].types.at(-1);
+  const kindNamed = (name) => kindOf(objects[numberOf.get(name)]);
   const sizes = new Map(), counts = new Map(), found = new Map(), count = (own, key) => own.set(key, (own.get(key) ?? 0) + 1);
-  for (const object of objects) count(sizes, object.types.at(-1));
-  for (const atom of still) count(counts, `${atom.predicate} ${typeOf(atom.names[0])}`);
-  for (const { predicate, names: [name] } of still) if (counts.get(`${predicate} ${typeOf(name)}`) < sizes.get(typeOf(name))) group(found, name, predicate);
+  for (const object of objects) count(sizes, kindOf(object));
+  for (const atom of still) count(counts, `${atom.predicate} ${kindNamed(atom.names[0])}`);
+  for (const { predicate, names: [name] } of still) if (counts.get(`${predicate} ${kindNamed(name)}`) < sizes.get(kindNamed(name))) group(found, name, predicate);
   return found;
 }
 
-function drawNode(name, types) {
-  const own = objects[numberOf.get(name)], kind = types.indexOf(own.types.at(-1));
+// What kind of thing an object is: its type or, where there are no types, what always holds of it alone.
+function kindsOfObjects() {
+  const told = new Map();
+  for (const { predicate, names } of data.static.map((id) => atoms[id])) if (names.length === 1) group(told, names[0], predicate);
+  const members = (type) => objects.filter(({ types }) => types.includes(type)).length;
+  const narrowest = ({ types }) => types.length ? types.reduce((best, one) => (members(one) < members(best) ? one : best)) : undefined;
+  const kindOf = objects.some(({ types }) => types.length) ? narrowest : ({ name }) => told.get(name)?.join(", ");
+  return new Set(objects.map(kindOf)).size <= MOST_KINDS ? kindOf : () => undefined;
+}
+
+function drawNode(name, kinds, kindOf) {
+  const own = objects[numberOf.get(name)], kind = kinds.indexOf(kindOf(own));
   const wide = Math.min(96, Math.max(38, name.length * 8 + 18));
-  return draw("g", { class: "token node", "data-object": name, hue: hueOf(kind + 1) }, draw("rect", { x: -wide / 2, y: -15, width: wide, height: 30, rx: kind % 2 ? 5 : 15 }), label(name, wide - 10, { size: 13 }), draw("title", {}, [name, ...own.types].join(": ")));
+  return draw("g", { class: "token node", "data-object": name, hue: hueOf(kind + 1) }, draw("rect", { x: -wide / 2, y: -15, width: wide, height: 30, rx: kind % 2 ? 5 : 15 }), label(name, wide - 10, { size: 13 }), draw("title", {}, [name, own.types.join(", ") || kindOf(own)].filter(Boolean).join(": ")));
 }
 
 const badge = (text) => draw("g", { class: "badge" }, draw("rect", { x: -Math.min(120, text.length * 6.4 + 12) / 2, y: -8.5, width: Math.min(120, text.length * 6.4 + 12), height: 17, rx: 8.5 }), label(text, 112, { size: 11, least: 9.5 }));

@@ -106,6 +106,7 @@ function traceOf(number, name) {
   details.addEventListener("toggle", () => {
     if (!details.open || details.querySelector("iframe")) return;
     const frame = make("iframe", { sandbox: "allow-scripts", title: `A trace of ${name}` });
+    frame.addEventListener("load", () => tell(frame));
     frame.srcdoc = data.frame[0] + data.traces[number] + data.frame[1];
     details.append(frame);
   });

@@ -29,6 +29,16 @@ class Column {
     if (!told.advice.length) return null;
     return make("section", { class: "panel" }, make("h3", {}, "What to try"), make("ul", { class: "advice" }, ...told.advice.map(([why, what]) => make("li", {}, why, make("code", {}, what)))));
   }
+  // Room for the longest of the actions, so that the drawing stays where it is.
+  reserve() {
+    const actions = this.trace.steps.map((_, i) => this.trace.action(i) ?? ""), step = this.trace.steps[0];
+    this.now.style.minHeight = "";
+    this.tell(this.trace.end, actions.reduce((best, one) => (one.length > best.length ? one : best), ""), step);
+    this.now.style.minHeight = `${this.now.offsetHeight}px`;
+  }
+  tell(number, before, step) {
+    this.now.replaceChildren(make("span", {}, ...(before === null ? ["The initial state"] : [`Step ${number}: `, make("strong", {}, ...worded(before))])), make("span", { class: "values" }, finite(step.value) ? make("span", {}, `V ${shown(step.value, 2)}`) : null, step.distance === null ? null : make("span", {}, `V* ${shown(step.distance, 0)}`)));
+  }
   show(number, selected) {
     const own = Math.min(number, this.trace.end), step = this.trace.steps[own], facts = this.trace.at(own);
     this.update(facts, own);
@@ -40,7 +50,7 @@ class Column {
     this.around.show(facts, selected);
     const before = own ? this.trace.action(own - 1) : null;
     this.scene.follow(before === null ? [] : before.slice(1, -1).split(" ").slice(1));
-    this.now.replaceChildren(...(before === null ? ["The initial state"] : [`Step ${own}: `, make("strong", {}, before)]), make("span", { class: "values" }, finite(step.value) ? make("span", {}, `V ${shown(step.value, 2)}`) : null, step.distance === null ? null : make("span", {}, `V* ${shown(step.distance, 0)}`)));
+    this.tell(own, before, step);
     this.element.dataset.step = own;
     for (const one of this.element.querySelectorAll(".selected")) one.classList.remove("selected");
     if (selected !== null) for (const one of this.element.querySelectorAll("[data-object]")) if (one.dataset.object === selected) one.classList.add("selected");
@@ -112,7 +122,9 @@ function start() {
       keys[event.key]();
     } else if (event.key === "Escape" && selected !== null) choose(null);
   });
-  go(0);
+  const reserve = () => { for (const column of columns) column.reserve(); go(number); };
+  addEventListener("resize", reserve);
+  reserve();
 }
 
 start();

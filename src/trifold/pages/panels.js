@@ -11,6 +11,8 @@ class Actions {
     this.element = make("section", { class: "panel actions" }, this.title, this.scroller);
     this.known = trace.steps.some((step) => step.choices.some((choice) => choice[2] !== null));
     this.scroller.classList.toggle("no-best", !this.known);
+    const most = Math.max(...trace.steps.map((step) => step.choices.length));
+    this.scroller.style.minHeight = `min(340px, ${2 + 2.5 * most}rem)`;  // so that what is below stays where it is
   }
   show(number) {
     const step = this.trace.steps[number];
@@ -28,7 +30,7 @@ class Actions {
       const chosen = (bits & 1) === 1;
       return make("tr", { class: chosen ? "chosen" : null },
         make("td", {}, chosen ? make("span", { class: "arrow", title: "chosen" }, "▶", make("span", { class: "unseen" }, " chosen")) : ""),
-        make("td", { class: "name" }, make("span", {}, data.actions[action].slice(1, -1)), ...remarks),
+        make("td", { class: "name" }, make("span", {}, ...worded(data.actions[action].slice(1, -1))), ...remarks),
         make("td", { class: "number" }, shown(score, 2), bar), make("td", { class: "number best" }, shown(distance, 0)));
     }));
     if (step.choices.length > 400) this.rows.append(make("tr", {}, make("td", { colspan: 4 }, `and ${step.choices.length - 400} more`)));
@@ -37,8 +39,9 @@ class Actions {
   }
 }
 
-// A text that may be broken after its underscores.
+// Names beside each other: a line ends between them, or after an underscore, and within a name only if it is longer than a line.
 const breakable = (text) => text.split(/(?<=_)/).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
+const worded = (text) => text.split(" ").flatMap((name, i) => [i ? " " : "", make("span", { class: "word" }, ...breakable(name))]);
 
 class Goal {
   constructor() {
@@ -48,7 +51,7 @@ class Goal {
     this.parts = goal.slice(0, 400).map((part) => {
       const text = part.positive ? part.atom.text : `not ${part.atom.text}`;
       const state = make("span", { class: "unseen" });
-      return { part, state, element: this.list.appendChild(make("li", {}, draw("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, draw("circle", { cx: 8, cy: 8, r: 6.5 }), draw("path", { d: "M4.8 8.2l2.3 2.4 4.2-4.8" })), make("span", {}, ...breakable(text), state))) };
+      return { part, state, element: this.list.appendChild(make("li", {}, draw("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, draw("circle", { cx: 8, cy: 8, r: 6.5 }), draw("path", { d: "M4.8 8.2l2.3 2.4 4.2-4.8" })), make("span", {}, ...worded(text), state))) };
     });
   }
   show(facts) {

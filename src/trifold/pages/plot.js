@@ -47,11 +47,11 @@ class Plot {
     return `${this.title}: ${this.y} over ${this.x}. ${parts.join("; ")}`;
   }
   // The least and the most of an axis, with some room.
-  limits(values, log) {
+  limits(values, log, least = 1) {
     if (!values.length) return log ? [0.1, 10] : [0, 1];
     const low = Math.min(...values), high = Math.max(...values);
     if (log) return high > low * 6 ? [low / 1.15, high * 1.15] : [low / 2.5, high * 2.5];
-    const room = high > low ? (high - low) * 0.06 : Math.max(1, Math.abs(high) * 0.1);
+    const room = high > low ? (high - low) * 0.06 : Math.max(least, Math.abs(high) * 0.1);
     return [low >= 0 && low - room < 0 ? 0 : low - room, high + room];
   }
   // How far series stand from each other at a number of x: as far as its neighbours leave room.
@@ -64,7 +64,7 @@ class Plot {
     const width = Math.max(200, this.svg.clientWidth || this.element.clientWidth - 28), height = 250, left = 54, right = width - 12, top = 22, low = height - 44;
     const shownOnes = this.series.filter((one) => !this.hidden.has(one));
     const points = shownOnes.flatMap((one) => one.points).filter((point) => !this.log || point[1] > 0);
-    const [xs, ys] = [this.limits([...points.map((point) => point[0]), ...(this.from === undefined ? [] : [this.from])], false), this.within ?? this.limits(points.map((point) => point[1]), this.log)];
+    const [xs, ys] = [this.limits([...points.map((point) => point[0]), ...(this.from === undefined ? [] : [this.from])], false), this.within ?? this.limits(points.map((point) => point[1]), this.log, this.least)];
     const scale = this.log ? Math.log10 : (value) => value;
     const beside = shownOnes.filter((one) => one.look !== BEST), gap = this.apart ? this.gap(points.map((point) => point[0]), (right - left) / (xs[1] - xs[0] || 1), beside.length) : 0;
     const aside = (gap * Math.max(0, beside.length - 1)) / 2;

@@ -36,7 +36,8 @@ class Scene {
   }
   aside(title, width, height) {
     const svg = draw("svg", { class: "picture" });
-    this.frame(svg, width, height, 0.75, 0.5);
+    const whole = Math.min(1, (document.documentElement.clientWidth - 60) / this.width);  // no larger than the state is
+    this.frame(svg, width, height, Math.min(0.75, whole), Math.min(0.5, whole));
     this.row.append(make("figure", { class: "aside" }, make("figcaption", {}, title), svg));
     return svg;
   }

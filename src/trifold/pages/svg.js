@@ -24,12 +24,18 @@ function place(element, x, y, scale = 1) {
   return element;
 }
 
-// A text that keeps to a width: smaller first, then cut, and whole in its tooltip.
+// A text without its middle, so that it has so many letters: names differ at their ends.
+function shortened(text, most) {
+  const left = Math.max(1, most - 1), tail = Math.floor(left / 2);
+  return text.slice(0, left - tail) + "…" + text.slice(text.length - tail);
+}
+
+// A text that keeps to a width: smaller first, then shortened, and whole in its tooltip.
 function label(text, width, { size = 13, least = 9, y = 0, x = 0, anchor = "middle", kind = "label" } = {}) {
   const letter = 0.58;
   const fitting = Math.max(least, Math.min(size, width / (letter * Math.max(1, text.length))));
   const most = Math.max(1, Math.floor(width / (letter * fitting)));
-  const shown = text.length <= most ? text : text.slice(0, Math.max(1, most - 1)) + "…";
+  const shown = text.length <= most ? text : shortened(text, most);
   const element = draw("text", { class: kind, x, y, "text-anchor": anchor, "font-size": fitting.toFixed(1), dy: "0.35em" }, shown);
   if (shown !== text) element.append(draw("title", {}, text));
   return element;

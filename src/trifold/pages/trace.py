@@ -15,6 +15,9 @@ from trifold.pddl import Executor
 CHOSEN, VISITED, OPTIMAL = 1, 2, 4
 """Bits of what is said of an action."""
 
+UNNAMED = "V"
+"""What an explanation calls a function that is no model, or that is not known any more."""
+
 
 def trace_data(executor: Executor, explanations: Sequence[Explanation]) -> dict[str, Any]:
     """All that a page shows.
@@ -47,7 +50,7 @@ def _trace(
         "advice": [[one.evidence, one.command] for one in advise(explanation)],
         "byScores": any(one.score is not None for step in explanation.steps for one in step.choices),
         "pairs": _plain(explanation.t),
-        "architecture": explanation.model,
+        "architecture": None if explanation.model == UNNAMED else explanation.model,
         "largest": explanation.training.value,
         "steps": [
             _step(step, way[i - 1] if i else frozenset(), way[i], atoms, actions)
@@ -98,7 +101,7 @@ def _title(explanation: Explanation) -> str:
     model = _name(explanation.model_file) or explanation.model
     if explanation.plan_file is not None:
         return f"{_name(explanation.plan_file)}, seen by {model}"
-    return f"{model} by {explanation.policy}"
+    return f"policy {explanation.policy}" if model == UNNAMED else f"{model} by {explanation.policy}"
 
 
 def _name(path: str | None) -> str | None:

@@ -97,8 +97,8 @@ def _note(record: Record) -> str | None:
 
 
 def explain_command(record: Record, problem: Path | None) -> str | None:
-    """The command that shows what the policy of an attempt did; None for a planner's."""
-    if record["policy"] == FIRST_PLAN:
+    """The command that shows what the policy of an attempt did; None for a planner's, and where no policy began."""
+    if record["policy"] == FIRST_PLAN or record["outcome"] == Outcome.BAD_INPUT:
         return None
     file = quote(str(problem or record["problem"]))
     steps = "" if record["max_steps"] == MAX_STEPS else f" --max-steps {record['max_steps']}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from trifold.errors import TrifoldError
 from trifold.files import write_whole
-from trifold.pictures import PAGE, look, picture, plain
+from trifold.pictures import PAGE, look, picture, plain, spell_logarithm
 from trifold.training.run import RunFolder, SeedFolder
 
 if TYPE_CHECKING:
@@ -65,8 +65,6 @@ def _draw_curves(curves: Sequence[tuple[str, Lines]], title: str, kind: str) -> 
 
 def _plot_losses(axes: Axes, curves: Sequence[tuple[str, Lines]]) -> None:
     """Draw the validation loss of each training, and paler the loss of its training states."""
-    from matplotlib.ticker import LogFormatter
-
     for number, (name, lines) in enumerate(curves):
         if not lines:
             continue
@@ -78,8 +76,7 @@ def _plot_losses(axes: Axes, curves: Sequence[tuple[str, Lines]]) -> None:
         told = f"{name}, validation: least {validation[least]:.3g}"
         axes.plot(steps, validation, **style, markevery=[least], label=plain(told))
     axes.set(xlabel="training steps", ylabel="loss", yscale="log")
-    axes.yaxis.set_major_formatter(LogFormatter())
-    axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.0, 0.4)))
+    spell_logarithm(axes.yaxis)
     _legend(axes)
 
 
