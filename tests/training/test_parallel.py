@@ -19,6 +19,7 @@ import torch
 from command_line import _load_once
 from fuzz import commands_in_forks
 from trifold.data import Dataset, label, read_folder
+from trifold.ladder import Rung, climb
 from trifold.model import HEADS, Model, ModelConfig, checkpoint
 from trifold.nn import REFERENCE
 from trifold.training import assist, loop, parallel, train
@@ -173,6 +174,20 @@ def test_what_is_refused_is_said_once(folder: Path, tmp_path: Path, wrong: list[
     assert started.end() == [2, 2]
     assert why in started.said(0) and "Traceback" not in started.said(0) and not started.said(1)
     assert not any(list(path.iterdir()) for path in started.folders)
+
+
+def test_the_first_process_alone_draws_what_it_did(folder: Path, tmp_path: Path) -> None:
+    """The others may not have the run folder."""
+    train_together([*words(folder, "run", steps=2), "--plot=curves.svg"], tmp_path)
+    assert (tmp_path / "process-0" / "curves.svg").exists()
+
+
+def test_a_ladder_is_gone_on_with_where_the_first_process_alone_has_its_folder(folder: Path, tmp_path: Path) -> None:
+    rungs = (Rung("small", "plain", None, 4, 2), Rung("large", "pairs", 1, 4, 2))
+    shape = {name: TINY[name] for name in ("batch", "validate_every", "validation_states")}
+    climb(folder, tmp_path / "process-0" / "run", "small", rungs=rungs, every=True, device="cpu", steps=2, **shape)
+    run = train_together(["train", "--resume", "run", "--steps=3", "--architecture=all"], tmp_path)
+    assert Model.load(run).provenance["training"]["steps"] == [3]
 
 
 def test_a_process_that_computes_otherwise_is_noticed_before_a_save(
