@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -126,6 +127,16 @@ def test_a_climb_whose_other_processes_have_gone_ends_and_calls_no_rung_failed(
         climb_tiny(folder, tmp_path / "run", watcher=told)
     assert told.at == "small" and (tmp_path / "run" / "model.safetensors").exists()
     assert not json.loads((tmp_path / "run" / "ladder.json").read_text())["rungs"]
+
+
+def test_another_process_than_the_first_reads_neither_recipe_nor_problems_before_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On its machine there may be no such recipe; the first one would wait for a process that has not come."""
+    module = sys.modules["trifold.ladder.climb"]
+    monkeypatch.setattr(module, "lead", lambda work, workers, cache: "what the first one returns")
+    found: object = climb(tmp_path / "none", tmp_path / "run", tmp_path / "none.toml", rungs=TINY)
+    assert found == "what the first one returns"
 
 
 @pytest.mark.usefixtures("never_enough")
