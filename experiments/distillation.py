@@ -104,7 +104,9 @@ class Lesson:
             first = self.teacher.look(problem.initial_state, [a for a, _ in problem.successors(problem.initial_state)])
             most = int(LONGEST[0] * first[0] + LONGEST[1])
             found = follower.solve(problem, search=None, policy="actions", max_steps=most)
-            self._ask(problem, [s for s in states_along(problem, found.actions) if not problem.is_goal(s)])
+            states = [state for state in states_along(problem, found.actions) if not problem.is_goal(state)]
+            if asked := [state for state in states if problem.successors(state)]:  # nothing is good in a blind alley
+                self._ask(problem, asked)
 
     def _ask(self, problem: Problem, states: Sequence[State]) -> None:
         """Remember what the teacher says of states of a problem."""
@@ -245,7 +247,7 @@ def attempt(model: Model, path: Path, file: Path) -> Attempt:
 
 def tell(found: Mapping[str, Sequence[Attempt]]) -> list[str]:
     """A line about what each did; lengths are over the problems that all have solved."""
-    common = [all(attempt.length for attempt in attempts) for attempts in zip(*found.values(), strict=True)]
+    common = [all(attempt.length is not None for attempt in attempts) for attempts in zip(*found.values(), strict=True)]
     lines = []
     for name, attempts in found.items():
         solved = sum(attempt.length is not None for attempt in attempts)

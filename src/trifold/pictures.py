@@ -78,6 +78,8 @@ def picture(draw: Callable[[Figure], None], kind: str, width: float = COLUMN, he
     >>> picture(lambda figure: figure.subplots(), "svg")[:5]
     b'<?xml'
     """
+    if kind not in FORMATS:
+        raise TrifoldError(f"a picture is a PNG, SVG or PDF, not {kind!r}", remedy=f"ask for {', '.join(FORMATS)}")
     from matplotlib import rc_context  # slow to import
     from matplotlib.figure import Figure  # a figure without pyplot needs no display
 

@@ -84,3 +84,10 @@ def test_records_that_do_not_say_it_are_refused_and_none_that_was_solved_is_draw
         plot_coverage([record(1, True, objects=None)])
     plot_coverage([record(1, False)], over="seconds")
     assert [share for _, share in lines(drawn[0])["ferry"][0]] == [0, 0]
+
+
+@pytest.mark.parametrize(("asked", "instead"), [({"over": "size"}, "objects, steps"), ({"kind": "jpg"}, "svg, pdf")])
+def test_what_cannot_be_drawn_is_refused_with_what_can(asked: dict[str, str], instead: str) -> None:
+    with pytest.raises(TrifoldError) as refused:
+        plot_coverage([record(1, True)], **asked)
+    assert instead in (refused.value.remedy or "")

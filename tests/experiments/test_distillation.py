@@ -19,12 +19,12 @@ from trifold.structures import OPTIMAL
 
 def test_lengths_are_told_of_what_all_have_solved() -> None:
     found = {
-        "direct-0": [Attempt("a", 5, 0.001), Attempt("b", None, 0.003)],
-        "distilled-0": [Attempt("a", 4, 0.002), Attempt("b", 9, 0.004)],
+        "direct-0": [Attempt("a", 5, 0.001), Attempt("b", None, 0.003), Attempt("solved", 0, 0.002)],
+        "distilled-0": [Attempt("a", 4, 0.002), Attempt("b", 9, 0.004), Attempt("solved", 0, 0.003)],
     }
     assert tell(found) == [
-        "direct-0: 1 / 2, 5 steps for 1 that all solve, 2.0 ms a step",
-        "distilled-0: 2 / 2, 4 steps for 1 that all solve, 3.0 ms a step",
+        "direct-0: 2 / 3, 5 steps for 2 that all solve, 2.0 ms a step",
+        "distilled-0: 3 / 3, 4 steps for 2 that all solve, 3.0 ms a step",
     ]
 
 
@@ -49,6 +49,17 @@ def test_a_lesson_says_of_each_state_what_the_teacher_would_do_there(tmp_path: P
     actions = [action for action, _ in problem.successors(problem.initial_state)]
     assert int(good[0]) == sum(good_actions(teacher.look(problem.initial_state, actions)[1]))
     problem.release()
+
+
+def test_a_lesson_passes_over_problems_that_are_solved_and_states_without_actions() -> None:
+    teacher = pretrained("gripper")
+    objects = "(:objects rooma roomb b left) (:init (room rooma) (room roomb) (ball b) (gripper left)"
+    for rest in ("(at-robby rooma) (at b rooma)) (:goal (at b rooma))", "(at b rooma)) (:goal (at b roomb))"):
+        problem = load_problem(teacher.domain, f"(define (problem p) (:domain gripper-strips) {objects} {rest})")
+        lesson = Lesson(teacher, [problem], teacher, 0, own_way=True)
+        lesson.practise(1)
+        assert not lesson.taught
+        problem.release()
 
 
 def test_parts_that_are_taught_lie_end_to_end(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from trifold.ladder import KEPT, Climbed, ClimbWatcher, Rung, RungReport, ascent
 from trifold.ladder.report import Found
 from trifold.model import Model
 from trifold.selection import select
-from trifold.training import Progress, Selection, TrainingResult, loop, read_recipe, resume, train
+from trifold.training import Parted, Progress, Selection, TrainingResult, loop, read_recipe, resume, train
 from trifold.training.run import Diverged
 
 TINY = (
@@ -111,6 +112,31 @@ def test_a_climb_that_is_broken_off_ends_where_an_unbroken_one_ends(
     again = resume_climb(run)
     assert outcome(run, again) == outcome(tmp_path / "whole", whole)
     assert [one.steps for one in again.rungs] == [6, 6, 6]
+
+
+def test_a_climb_whose_other_processes_have_gone_ends_and_calls_no_rung_failed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Gone(Parted):
+        def __init__(self) -> None:
+            super().__init__("another process has ended")
+
+    monkeypatch.setattr(loop, "SHOW_SECONDS", -1.0)
+    told = Breaker("small", 4, Gone)
+    with pytest.raises(Gone):
+        climb_tiny(folder, tmp_path / "run", watcher=told)
+    assert told.at == "small" and (tmp_path / "run" / "model.safetensors").exists()
+    assert not json.loads((tmp_path / "run" / "ladder.json").read_text())["rungs"]
+
+
+def test_another_process_than_the_first_reads_neither_recipe_nor_problems_before_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On its machine there may be no such recipe; the first one would wait for a process that has not come."""
+    module = sys.modules["trifold.ladder.climb"]
+    monkeypatch.setattr(module, "lead", lambda work, workers, cache: "what the first one returns")
+    found: object = climb(tmp_path / "none", tmp_path / "run", tmp_path / "none.toml", rungs=TINY)
+    assert found == "what the first one returns"
 
 
 @pytest.mark.usefixtures("never_enough")

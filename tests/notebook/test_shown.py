@@ -167,3 +167,19 @@ def test_where_no_shell_runs_nothing_is_registered() -> None:
     register()
     script = "import IPython, trifold, sys; sys.exit('trifold.pages' in sys.modules)"
     subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True)
+
+
+def test_a_way_through_a_task_that_is_not_of_pddl_is_told_in_words() -> None:
+    class Stairs:
+        """A task as small as can be: up to 3."""
+
+        initial_state = 0
+
+        def is_goal(self, state: int) -> bool:
+            return state == 3
+
+        def successors(self, state: int) -> list[tuple[str, int]]:
+            return [("(climb <b>)", state + 1)]
+
+    told = Parsed(html(solve(Stairs(), lambda states: [3.0 - state for state in states])))
+    assert told.text.splitlines() == ["Solved by values: a plan of 3 actions", *["(climb <b>)"] * 3]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from random import Random
 from typing import Any
 
@@ -11,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trifold.domains import DOMAINS, domain_text
-from trifold.pddl import load_domain, load_problem, steps_of
-from trifold.planning import Trajectory, eliminate, follow_plan, solve
+from trifold.pddl import Executor, load_domain, load_problem, steps_of
+from trifold.planning import Budget, Trajectory, eliminate, follow_plan, solve
+from trifold.planning.solve import ELIMINATION_SECONDS
 
 
 def test_a_detour_goes_whole_wherever_its_steps_are() -> None:
@@ -51,7 +53,7 @@ def test_what_is_left_of_a_plan_is_one_and_needs_each_of_its_steps(rng: Random, 
         assert after is not None
         reached = after
     wanted = reached  # where the walk ended, if it met no goal: a goal of many atoms
-    is_goal = steps.is_goal if problem.is_goal(state) else lambda found: wanted <= found
+    is_goal = steps.is_goal if problem.is_goal(state) else lambda found: wanted & found == wanted
     kept = eliminate(steps.initial, steps.actions, is_goal)
     ways = [steps.actions[i] for i in kept]
     assert kept == sorted(set(kept)) and is_goal(follow(steps.initial, ways))
@@ -66,6 +68,66 @@ def follow(state: Any, steps: list[Any]) -> Any:
         after = step(state)
         state = state if after is None else after
     return state
+
+
+TOWERS = """(define (domain towers) (:predicates (on ?x ?y) (table ?x) (held ?x) (above ?x ?y) (clear ?x) (empty))
+  (:derived (above ?x ?y) (or (on ?x ?y) (exists (?z) (and (on ?x ?z) (above ?z ?y)))))
+  (:derived (clear ?x) (and (not (held ?x)) (not (exists (?y) (on ?y ?x)))))
+  (:derived (empty) (not (exists (?y) (held ?y))))
+  (:action unstack :parameters (?x ?y) :precondition (and (clear ?x) (on ?x ?y) (empty))
+   :effect (and (held ?x) (not (on ?x ?y))))
+  (:action drop :parameters (?x) :precondition (held ?x) :effect (and (table ?x) (not (held ?x)))))"""
+
+
+def tower(blocks: int) -> str:
+    """A tower whose blocks are to be on the table."""
+    names = [f"b{i}" for i in range(blocks)]
+    init = " ".join(f"(on b{i} b{i - 1})" for i in range(1, blocks))
+    goal = " ".join(f"(table {name})" for name in names)
+    return f"""(define (problem tower) (:domain towers) (:objects {" ".join(names)}) (:init (table b0) {init})
+      (:goal (and {goal})))"""
+
+
+def way_of(name: str) -> tuple[Executor, list[str]]:
+    """A large problem, and a plan that can do without nothing, or but for its last step."""
+    if name == "towers":
+        executor = Executor.load(TOWERS, tower(40))
+        return executor, [step for i in range(39, 0, -1) for step in (f"(unstack b{i} b{i - 1})", f"(drop b{i})")]
+    balls = Executor.load(domain_text(name), DOMAINS[name].generate(Random(0), balls=3000, start="classic"))
+    here, there = "rooma", "roomb"
+    trip = "(pick {0} {1} left)", f"(move {here} {there})", "(drop {0} {2} left)", f"(move {there} {here})"
+    return balls, [step.format(f"ball{i}", here, there) for i in range(1, 3001) for step in trip]
+
+
+@pytest.mark.parametrize("name", ["gripper", "towers"])
+def test_actions_are_looked_for_about_as_long_as_is_said_however_large_a_problem_is(name: str) -> None:
+    """By the clock of the processor: three thousand balls, and states whose closure takes long."""
+    steps = steps_of(*way_of(name))
+    most = round(ELIMINATION_SECONDS / steps.seconds)
+    began = time.process_time()
+    kept = eliminate(steps.initial, steps.actions, steps.is_goal, most)
+    assert time.process_time() - began < 3 * ELIMINATION_SECONDS
+    assert len(kept) >= len(steps.actions) - 1
+
+
+def test_no_action_is_looked_for_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is found in time would be lost with an attempt that is ended from outside."""
+    problem = load_problem(load_domain(domain_text("gripper")), GRIPPER)
+    plan = [
+        "(move rooma roomb)",
+        "(move roomb rooma)",
+        "(pick b rooma left)",
+        "(move rooma roomb)",
+        "(drop b roomb left)",
+    ]
+    follow, found = follow_plan(plan), []
+    for timeout in (60.0, 1.0):
+        monkeypatch.setattr(Budget, "elapsed", lambda budget: 1.0 if budget.seconds == 1.0 else 0.0)
+        monkeypatch.setattr(Budget, "end", lambda budget, steps: None)
+        found.append(
+            solve(problem, lambda states: [0.0 for _ in states], policy=follow, search="turns", timeout=timeout)
+        )
+    assert [len(one.actions) for one in found] == [3, 5]
 
 
 @pytest.mark.parametrize("search", [None, "turns"])

@@ -19,11 +19,13 @@ import torch
 from command_line import _load_once
 from fuzz import commands_in_forks
 from trifold.data import Dataset, label, read_folder
+from trifold.errors import TrifoldError
+from trifold.ladder import Rung, climb
 from trifold.model import HEADS, Model, ModelConfig, checkpoint
 from trifold.nn import REFERENCE
 from trifold.training import assist, loop, parallel, train
 from trifold.training.loss import are_asked, batch_loss, share_of_means
-from trifold.training.parallel import ALONE, GradientSum, Ranks
+from trifold.training.parallel import ALONE, GradientSum, Parted, Ranks, Step
 from trifold.training.run import RunFolder
 from trifold.training.sampler import BalancedSampler
 
@@ -173,6 +175,45 @@ def test_what_is_refused_is_said_once(folder: Path, tmp_path: Path, wrong: list[
     assert started.end() == [2, 2]
     assert why in started.said(0) and "Traceback" not in started.said(0) and not started.said(1)
     assert not any(list(path.iterdir()) for path in started.folders)
+
+
+def test_the_first_process_alone_draws_what_it_did(folder: Path, tmp_path: Path) -> None:
+    """The others may not have the run folder."""
+    train_together([*words(folder, "run", steps=2), "--plot=curves.svg"], tmp_path)
+    assert (tmp_path / "process-0" / "curves.svg").exists()
+
+
+def test_a_ladder_is_gone_on_with_where_the_first_process_alone_has_its_folder(folder: Path, tmp_path: Path) -> None:
+    rungs = (Rung("small", "plain", None, 4, 2), Rung("large", "pairs", 1, 4, 2))
+    shape = {name: TINY[name] for name in ("batch", "validate_every", "validation_states")}
+    climb(folder, tmp_path / "process-0" / "run", "small", rungs=rungs, every=True, device="cpu", steps=2, **shape)
+    run = train_together(["train", "--resume", "run", "--steps=3", "--architecture=all"], tmp_path)
+    assert Model.load(run).provenance["training"]["steps"] == [3]
+
+
+@pytest.mark.parametrize("broken", [loop, assist], ids=lambda module: str(module.__name__))
+def test_who_cannot_build_a_step_leaves_nobody_waiting(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: Any
+) -> None:
+    """Such as where its graph has no room: the others wait for it already, and not for words."""
+
+    def fail(*what: object) -> None:
+        raise TrifoldError("there is no room for it")
+
+    monkeypatch.setattr(parallel, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(broken, "TrainingStep", fail)
+    started = Started(words(folder, "run"), tmp_path)
+    is_first = broken is loop
+    assert started.end() == ([2, 8] if is_first else [8, 2])
+    assert "there is no room for it" in started.said(0 if is_first else 1) and "Traceback" not in started.said(0)
+
+
+def test_who_has_broken_off_what_the_others_wait_in_tells_them_nothing_more() -> None:
+    """A ladder would go on with its next rung, and they would take its words for gradients."""
+    ranks = Ranks(0, 2)
+    ranks.is_torn = True
+    with pytest.raises(Parted, match="broken off"):
+        ranks.tell(Step(0, 0.1))
 
 
 def test_a_process_that_computes_otherwise_is_noticed_before_a_save(

@@ -78,14 +78,11 @@ class TrainCommand(TyperCommand):
 @contextmanager
 def _said_once() -> Iterator[None]:
     """Let this process say nothing if it is one of several but not the first, unless it alone has something to say."""
-    if "RANK" not in os.environ:  # it is none of several, and torch need not be loaded to know it
+    if not _is_led():
         yield
         return
-    from trifold.training import Astray, is_led
+    from trifold.training import Astray
 
-    if not is_led():
-        yield
-        return
     try:
         with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
             yield
@@ -94,6 +91,15 @@ def _said_once() -> Iterator[None]:
         if code is None or isinstance(error, Astray):
             raise
         raise SystemExit(code) from None
+
+
+def _is_led() -> bool:
+    """Whether this is one of several processes, and not the first."""
+    if "RANK" not in os.environ:  # torch need not be loaded to know it
+        return False
+    from trifold.training import is_led
+
+    return is_led()
 
 
 COMMAND = TrainCommand
@@ -211,6 +217,8 @@ def train(
         else:
             anew = None if device == "auto" else device
             result = kind.go_on(folder, steps=steps, minutes=minutes, device=anew, **options)
+    if _is_led():
+        return  # the first process writes and tells, and the run folder may be on its machine alone
     if plot is not None:
         write_whole(plot, kind.draw(result, picture))
     kind.report(result, json)
@@ -236,7 +244,9 @@ def _find_kind(resume: Path | None, architecture: Architectures | None, judge: P
     from trifold.training import resume as resume_run
     from trifold.training import train as train_run
 
-    if is_climb(resume) if resume is not None else architecture is not None:
+    # The first of several processes sees what run it is; the others do as it says, and may not have the folder.
+    is_ladder = architecture is not None if resume is None else _is_led() or is_climb(resume)
+    if is_ladder:
         from trifold.commands.ladder import climb_display, report_climb
 
         options = {"judge": judge, "every": architecture is Architectures.ALL}

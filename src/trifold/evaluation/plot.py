@@ -37,6 +37,8 @@ def plot_coverage(records: Iterable[Record], kind: str = "svg", over: str = "obj
           steps: by the training steps of the model, where records are of several models of an architecture
           seconds: within so much time for each problem
     """
+    if over not in AXES:
+        raise TrifoldError(f"coverage is not drawn over {over!r}", remedy=f"draw it over {', '.join(AXES)}")
     points, x_label = AXES[over]
     lines = _lines(list(records), by_training=over == "steps")
     drawn = {domain: {name: points(parts) for name, parts in own.items()} for domain, own in lines.items()}

@@ -19,7 +19,7 @@ from trifold.memory import memory_errors
 from trifold.model import Model
 from trifold.processes import Workers
 from trifold.sealed import Damaged
-from trifold.training import Recipe, RunFolder, TrainingResult, Watcher, resume, train
+from trifold.training import Parted, Recipe, RunFolder, TrainingResult, Watcher, resume, train
 
 STATE = "ladder.json"
 """The file of a ladder's folder that has its judge, the conflicts, and the rungs as they stand."""
@@ -159,7 +159,7 @@ class Ascent:
                 workers=self.workers,
                 on_record=self.watcher.judged,
             )
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Parted):  # without the other processes no rung can be trained
             if folder.model.exists() and not self.folder.model.exists():
                 self._keep(folder.model, {"is_finished": False})
             raise

@@ -77,14 +77,14 @@ def climb(
         )
     _check_rungs(rungs)
     changes = changes if "heads" in given else {"heads": HEADS} | changes
-    chosen = read_recipe(recipe or default_recipe(choose_device(device)), changes)
     folder, place = RunFolder(Path(run)), Path(judge) if judge is not None else None
-    read_folder(Path(directory))
-    told.climbing(chosen.name, chosen.settings.minutes)
-    content = describe_run(Path(directory), chosen, choose_device(device))
-    content |= {RUNGS_KEY: [asdict(rung) for rung in rungs], "every": every}
 
     def begin(ranks: object) -> Climbed:
+        chosen = read_recipe(recipe or default_recipe(choose_device(device)), changes)
+        read_folder(Path(directory))
+        told.climbing(chosen.name, chosen.settings.minutes)
+        content = describe_run(Path(directory), chosen, choose_device(device))
+        content |= {RUNGS_KEY: [asdict(rung) for rung in rungs], "every": every}
         with folder.locked():
             folder.refuse_if_begun()
             ascent = _ascent(folder, content, {}, workers, cache, told)

@@ -8,7 +8,7 @@ from trifold.explanation import Choice, ExplainedStep, Explanation, Labels
 from trifold.notebook.markup import frame, text
 from trifold.outcomes import Outcome
 from trifold.pages import trace_page
-from trifold.pddl import Problem
+from trifold.pddl import Problem, State
 from trifold.planning import Trajectory
 from trifold.words import counted
 
@@ -27,12 +27,12 @@ def show_explanation(explanation: Explanation) -> str:
 
 
 def show_trajectory(found: Trajectory) -> str:
-    """The way, with V along it where that is known."""
+    """The way, with V along it where that is known; its actions alone if its states are not of PDDL."""
     who = found.found_by or "a policy"
     title = f"{found.outcome.value.capitalize()} by {who}, after {counted(found.steps, 'step')}"
     if found.plan is not None:
         title = f"Solved by {who}: a plan of {counted(len(found.plan), 'action')}"
-    if not found.states:
+    if not found.states or not isinstance(found.states[0], State):
         return text("\n".join([title, *found.actions]))
     problem = found.states[0].problem
     explanation = _as_explanation(problem, found)

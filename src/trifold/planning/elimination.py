@@ -16,18 +16,18 @@ def eliminate(
     Action elimination (Nakhost and Müller, ICAPS 2010): from the first step on, each is left out, and with it those
     later ones that are no longer applicable then; where the goal is reached all the same, they stay out. So a step that
     is needed for nothing goes, and a detour with all that it takes, wherever between others its steps are. That is done
-    until nothing more goes. What is left need not be the shortest plan, nor the shortest of these steps. After ``most``
-    applications of steps, the rest stays.
+    until nothing more goes. What is left need not be the shortest plan, nor the shortest of these steps. Where more
+    than ``most`` applications of steps would be needed for the next one, the rest stays.
     """
     kept, applied, before = list(range(len(steps))), 0, len(steps) + 1
     while len(kept) < before:
         before, position, state = len(kept), 0, initial
         while position < len(kept):
-            if most is not None and applied >= most:
+            if most is not None and applied + len(kept) - position > most:
                 return kept
+            applied += len(kept) - position
             rest, after = list[int](), state
             for number in kept[position + 1 :]:
-                applied += 1
                 following = steps[number](after)
                 if following is not None:
                     after = following

@@ -204,6 +204,10 @@ class Budget:
         """Seconds since the budget was made."""
         return time.monotonic() - self.start
 
+    def left(self) -> float:
+        """Seconds until it ends."""
+        return math.inf if self.seconds is None else self.seconds - self.elapsed()
+
 
 @dataclass(frozen=True)
 class Step:

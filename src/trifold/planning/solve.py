@@ -24,7 +24,8 @@ PATIENCE = 50
 """Where a search may follow, a policy that has not seen a lesser V for this many steps is taken to be lost."""
 
 ELIMINATION_SECONDS = 0.4
-"""About how long actions are looked for that a plan can do without; counted in steps, to be the same everywhere."""
+"""About how long actions are looked for that a plan can do without; counted in steps, to be the same everywhere, unless
+a limit of time leaves less."""
 
 UNDECIDED = (Outcome.STUCK, Outcome.STEP_LIMIT, Outcome.CYCLE)
 """Ends of a policy that say nothing about whether there is a plan."""
@@ -85,10 +86,9 @@ def solve(
     if found.plan is not None:
         on_plan(found)
         if search is not None or improve is not None:
-            found = _leave_out(problem, found, on_plan)
+            found = _leave_out(problem, found, min(ELIMINATION_SECONDS, budget.left()), on_plan)
         if improve is not None:
-            left = math.inf if timeout is None else timeout - budget.elapsed()
-            found = _shorten(problem, found, Budget(None, min(improve, left), max_states), on_plan)
+            found = _shorten(problem, found, Budget(None, min(improve, budget.left()), max_states), on_plan)
     return replace(found, walk=partial(states_along, problem, found.actions))
 
 
@@ -117,15 +117,20 @@ def _attempt(
     return found
 
 
-def _leave_out(problem: Task[State], found: Trajectory, on_plan: Callable[[Trajectory], None]) -> Trajectory:
-    """The trajectory without the actions that its plan can do without; of a task that is not of PDDL as it is."""
+def _leave_out(
+    problem: Task[State], found: Trajectory, seconds: float, on_plan: Callable[[Trajectory], None]
+) -> Trajectory:
+    """The trajectory without the actions that its plan can do without, as far as about so many seconds go.
+
+    Of a task that is not of PDDL it is as it was.
+    """
     executor: Executor | None = getattr(problem, "executor", None)
     if executor is None:
         return found
     from trifold.pddl import steps_of
 
     steps = steps_of(executor, found.actions)
-    most = round(ELIMINATION_SECONDS / steps.seconds)
+    most = round(max(seconds, 0.0) / steps.seconds)
     kept = eliminate(steps.initial, steps.actions, steps.is_goal, most)
     return _choose_shorter(problem, found, tuple(found.actions[number] for number in kept), on_plan)
 

@@ -6,7 +6,7 @@ from trifold.training.config import check_config, describe_run
 from trifold.training.coverage import Coverage, lay_tracks
 from trifold.training.larger import find_larger
 from trifold.training.loop import Progress
-from trifold.training.parallel import Astray, is_led
+from trifold.training.parallel import Astray, Parted, is_led
 from trifold.training.plot import plot_trainings
 from trifold.training.recipe import (
     RECIPE_KEYS,
@@ -34,6 +34,7 @@ __all__ = [
     "Astray",
     "BalancedSampler",
     "Coverage",
+    "Parted",
     "Progress",
     "Recipe",
     "RunFolder",

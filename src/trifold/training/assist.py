@@ -70,6 +70,7 @@ def _assist(ranks: Ranks, workers: Workers | None, cache: Path | None) -> Any:
             case GoBack():
                 assert seed is not None
                 seed.go_back(order)
+                ranks.meet()
             case Compare():
                 assert seed is not None
                 ranks.gather(digest_weights(seed.model.network, seed.optimizer))

@@ -267,6 +267,7 @@ def _go_back(training: SeedTraining) -> None:
     training.model.network.load_state_dict(best)
     forget(training.optimizer)
     training.ranks.tell(GoBack(best))
+    training.ranks.meet()
 
 
 def _check(training: SeedTraining, number: float) -> None:

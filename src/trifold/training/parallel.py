@@ -73,7 +73,7 @@ class Ranks:
 
     def __init__(self, rank: int = 0, count: int = 1, place: int = 0) -> None:
         self.rank, self.count, self.place = rank, count, place
-        self.is_torn = False  # in the middle of a step, or without one of the processes: nothing can be told any more
+        self.is_torn = False  # the others wait for this one in what was told, or one has gone: nothing can be told
         self.group: dist.ProcessGroup | None = None
 
     @property
@@ -114,15 +114,20 @@ class Ranks:
         self.meet()
 
     def tell(self, what: object) -> None:
-        """Tell all others something; they ``hear`` it."""
+        """Tell all others something; they ``hear`` it, and all meet when it is done, unless it is the end."""
         if self.is_alone:
             return
+        if self.is_torn:
+            raise Parted(
+                "the other processes of this training wait in what this one has broken off",
+                remedy="see what was said before; then go on with --resume, by as many processes as you like",
+            )
+        self.is_torn = not isinstance(what, End)  # before they hear it: an interrupt may come at any moment
         step = what if isinstance(what, Step) else Step(NO_STEP, 0.0)
         with _parting(self):
             dist.broadcast(torch.tensor([step.number, step.rate], dtype=torch.float64), 0)
             if step is not what:
                 dist.broadcast_object_list([what], 0)
-        self.is_torn = step is what
 
     def hear(self) -> Any:
         """What the first process tells."""
@@ -141,11 +146,12 @@ class Ranks:
             self.gather(0)
 
     def gather(self, number: int) -> list[int]:
-        """The numbers of all processes, in their order."""
+        """The numbers of all processes, in their order; what was told is done."""
         own = torch.tensor([number])
         found = [torch.zeros_like(own) for _ in range(self.count)]
         with _parting(self):
             dist.all_gather(found, own)
+        self.is_torn = False
         return [int(other) for other in found]
 
     def add_up(self, numbers: Tensor) -> None:
