@@ -34,7 +34,7 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 SLOW = [
     "tests/bench",
     "tests/benchmarks/test_search_speed.py",
-    "tests/benchmarks/test_steps.py",
+    "tests/benchmarks/test_step_speed.py",
     "tests/commands",
     "tests/data/test_split.py",
     "tests/domains",

@@ -11,13 +11,12 @@ those of `trifold evaluate` and `trifold reference --first`; what they hold is n
 from __future__ import annotations
 
 import argparse
-import io
 import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from instance import note
 from trifold.bench.lama import choose_planner
@@ -29,6 +28,12 @@ from trifold.errors import TrifoldError
 from trifold.evaluation import Record, aligned_text, evaluate, find_first_plans
 from trifold.files import temporary_folder, write_whole
 from trifold.outcomes import Outcome
+from trifold.pictures import PAGE, add_legend, look, spell_logarithm
+from trifold.pictures import picture as draw_picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SIZES: dict[str, tuple[str, list[dict[str, int]]]] = {
     "blocks-s": ("blocks", [{"blocks": number} for number in (20, 50, 100, 200, 500)]),
@@ -47,7 +52,6 @@ MAX_STEPS = 100_000
 """Of a policy: a thousand balls take three thousand."""
 
 OURS, LAMA = "Trifold", "LAMA"
-COLOURS = {OURS: "#1f6fb2", LAMA: "#c0504d"}
 
 
 @dataclass(frozen=True)
@@ -168,7 +172,7 @@ def table(found: Sequence[Grown]) -> str:
                 numbers = [f"{one.record['seconds']:.2f}", "-" if each is None else f"{each:.2f}"]
                 told = [str(one.size), one.by, one.record["outcome"], "-" if plan is None else str(plan)]
                 rows.append([domain, *told, *numbers, "-" if peak is None else f"{peak:.2f}"])
-        for by in COLOURS:
+        for by in (OURS, LAMA):
             powers = [exponent(costs(found, domain, by, what)) for what in COSTS]
             if not all(map(math.isnan, powers)):
                 spelled = ["-" if math.isnan(power) else f"^ {power:.2f}" for power in powers]
@@ -177,33 +181,43 @@ def table(found: Sequence[Grown]) -> str:
 
 
 def picture(found: Sequence[Grown]) -> bytes:
-    """An SVG: a row for each domain; over its size, on logarithmic axes, seconds, milliseconds a step and memory."""
-    import matplotlib
-    from matplotlib.figure import Figure
+    """An SVG: a row for each domain; over its size, on logarithmic axes, seconds, milliseconds a step and memory.
 
+    What was not solved is a cross at the seconds that were spent on it. Exponents stand above.
+    """
     domains = list(dict.fromkeys(one.domain for one in found))
-    with matplotlib.rc_context({"svg.hashsalt": "trifold", "svg.fonttype": "path", "font.size": 9}):
-        figure = Figure(figsize=(9, 2.6 * len(domains)), layout="constrained")
-        for row, domain in enumerate(domains):
-            for column, what in enumerate(COSTS):
-                axes = figure.add_subplot(len(domains), len(COSTS), row * len(COSTS) + column + 1)
-                for by, colour in COLOURS.items():
-                    if pairs := costs(found, domain, by, what):
-                        power = exponent(pairs)
-                        name = by if math.isnan(power) else f"{by}, exponent {power:.1f}"
-                        axes.plot(*zip(*pairs, strict=True), "o-", color=colour, markersize=4, label=name)
-                sizes = sorted({one.size for one in found if one.domain == domain})
-                axes.set(xscale="log", yscale="log", xlabel=SIZES[domain][0], ylabel=what)
-                axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
-                axes.minorticks_off()
-                axes.grid(alpha=0.3)
-                if column == 0:
-                    axes.set_title(domain, loc="left", fontweight="bold")
-                if axes.lines:
-                    axes.legend(frameon=False, fontsize=8)
-        drawn = io.BytesIO()
-        figure.savefig(drawn, format="svg", metadata={"Date": None})
-    return drawn.getvalue()
+
+    def draw(figure: Figure) -> None:
+        for row, axes in enumerate(figure.subplots(len(domains), len(COSTS), squeeze=False)):
+            for what, own in zip(COSTS, axes, strict=True):
+                panel(own, [one for one in found if one.domain == domains[row]], domains[row], what)
+        lines = {str(line.get_label()): line for axes in figure.axes for line in axes.lines}
+        add_legend(figure, list(lines.values()), list(lines))
+
+    return draw_picture(draw, "svg", PAGE, 1.9 * len(domains) + 0.3)
+
+
+def panel(axes: Axes, found: Sequence[Grown], domain: str, what: str) -> None:
+    """Draw what the sizes of one domain cost."""
+    powers = []
+    for number, by in enumerate((OURS, LAMA)):
+        if pairs := costs(found, domain, by, what):
+            axes.plot(*zip(*pairs, strict=True), label=by, **look(number))
+            if not math.isnan(power := exponent(pairs)):
+                powers.append(f"{by} n^{power:.1f}")
+        failed = [one for one in found if one.by == by and not one.is_solved]
+        if what == "seconds" and failed:
+            spent = [one.record["seconds"] for one in failed]
+            colour = look(number)["color"]
+            axes.plot([one.size for one in failed], spent, "x", color=colour, markersize=7, label=f"{by}, no plan")
+    sizes = sorted({one.size for one in found})
+    axes.set(xscale="log", yscale="log", xlabel=f"{domain}: {SIZES[domain][0]}", ylabel=what)
+    axes.set_title(", ".join(powers))
+    low, high = axes.get_ylim()
+    axes.set_ylim(min(low, high / 20), high)  # what hardly grows looks so
+    axes.minorticks_off()
+    spell_logarithm(axes.yaxis)
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def test_one_model_is_shown_with_its_provenance(box: Path) -> None:
     assert model["config"]["t"] == 1 and model["provenance"]["settings"]["steps"] == 200
     assert list(model)[:2] == ["name", "recipe"] and model["recipe"] == model["provenance"]["recipe"]
     assert (model["recipe"]["name"], model["recipe"]["training"]["steps"]) == ("small", 200)
-    with pytest.raises(TrifoldError, match="one of gripper"):
+    with pytest.raises(TrifoldError, match="did you mean gripper"):
         CliRunner().invoke(app, ["models", "griper"], catch_exceptions=False)
 
 

@@ -68,7 +68,7 @@ def test_what_is_no_bare_word_is_a_path(box: Path, path: str) -> None:
 
 def test_a_wrong_name_tells_the_right_ones(box: Path) -> None:
     for find in (shipped.find_model, trifold.pretrained):
-        with pytest.raises(TrifoldError, match=r"griper\n  try: one of gripper"):
+        with pytest.raises(TrifoldError, match=r"griper\n  try: did you mean gripper"):
             find("griper")
     (box / "gripper.safetensors").unlink()
     with pytest.raises(TrifoldError, match="no model is shipped with this version"):
