@@ -14,6 +14,7 @@ from trifold.commands import app
 from trifold.errors import TrifoldError
 from trifold.evaluation import read_records, summarise
 from trifold.evaluation.first_plan import find_first_plans
+from trifold.planning import read_plan
 
 DOMAIN = """
 (define (domain corridor)
@@ -105,6 +106,16 @@ def test_what_is_recorded_is_not_done_again_unless_it_crashed(folder: Path) -> N
     first_plan(folder, counting + PLAN, **settings)
     assert seen == [("crash", True), ("crash", True), ("solved", True), ("solved", False)]
     assert log.read_text() == "xxx"
+
+
+def test_plans_are_written_and_a_record_without_its_plan_is_done_again(folder: Path) -> None:
+    log = folder / "log"
+    counting = f"open({os.fspath(log)!r}, 'a').write('x')\n" + PLAN
+    first_plan(folder, counting)
+    for _ in range(2):
+        found = first_plan(folder, counting, plans=folder / "plans")
+    assert log.read_text() == "xx" and "plan" not in found
+    assert len(read_plan(folder / "plans" / "p.plan")) == found["plan_length"] == 4
 
 
 def test_the_command(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ from trifold.errors import TrifoldError
 from trifold.evaluation import planner as planner_module
 from trifold.evaluation.references import Reference, best_of_each, find_references, read_references
 from trifold.evaluation.tables import RENDERERS, summarise, table_cells
+from trifold.planning import read_plan
 
 DOMAIN = """
 (define (domain corridor)
@@ -131,6 +132,17 @@ def test_the_best_plan_of_lama_is_kept_if_it_is_stopped(
     found = find(corridors, tmp_path, fake(lama=code), timeout=3.0, optimal_timeout=0.0)
     assert (found["kind"], found["length"], found["search"]) == ("best known", 2, "LAMA")
     assert searches(tmp_path) == ["lama"]
+
+
+def test_the_best_plan_is_written_and_a_reference_without_its_plan_is_looked_for_again(
+    corridors: Path, tmp_path: Path, fake: Callable[..., Any]
+) -> None:
+    planner = fake(landmark=f"write('plan', *{SHORT})")
+    find(corridors, tmp_path, planner)
+    for _ in range(2):
+        found = find(corridors, tmp_path, planner, plans=tmp_path / "plans")
+    assert searches(tmp_path) == ["landmark", "landmark"] and "plan" not in found
+    assert read_plan(tmp_path / "plans" / "p3.plan") == SHORT
 
 
 @pytest.mark.parametrize("plan", [["(go c0 c2)"], ["(go c0 c1)"], ["(fly c0 c2)"], []])

@@ -31,6 +31,7 @@ RecordsFile = Annotated[
 First = Annotated[
     bool, typer.Option("--first", help="LAMA's first plans instead, as records beside those of `evaluate`.")
 ]
+Plans = Annotated[Path | None, typer.Option("--plans", help="A folder to write the plans to, as `evaluate` does.")]
 Seconds = Annotated[float, typer.Option("--timeout", min=0.0, help="Seconds for each problem, reading it included.")]
 OptimalSeconds = Annotated[
     float | None,
@@ -47,6 +48,7 @@ def reference(
     domain: DomainFile = None,
     records: RecordsFile = None,
     first: First = False,
+    plans: Plans = None,
     timeout: Seconds = 300.0,
     optimal_timeout: OptimalSeconds = None,
     memory: Memory = 4.0,
@@ -90,6 +92,7 @@ def reference(
             problems,
             domain,
             records=path,
+            plans=plans,
             planner=planner,
             workers=crew,
             on_record=on_record,

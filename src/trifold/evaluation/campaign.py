@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trifold.errors import TrifoldError
 from trifold.evaluation.attempt import Attempt, attempt_each, describe
 from trifold.evaluation.job import SolveJob
+from trifold.evaluation.plan_files import keep_plan, plan_folder, with_plans
 from trifold.evaluation.recording import run_recorded
 from trifold.evaluation.records import (
     SCHEMA,
@@ -24,11 +23,9 @@ from trifold.evaluation.records import (
     read_records,
     settles,
 )
-from trifold.files import MOST_DATA_BYTES, make_folder, temporary_folder
+from trifold.files import MOST_DATA_BYTES, temporary_folder
 from trifold.limits import MAX_STEPS
-from trifold.outcomes import Outcome
 from trifold.pddl import find_problems
-from trifold.planning import write_plan
 from trifold.processes import Limits, Workers, available_cores, jobs_at_once
 from trifold.shipped import best_policy, find_model
 
@@ -77,7 +74,7 @@ def evaluate(
     [('problem.pddl', 'solved')]
     """
     problems = find_problems(Path(problems)) if isinstance(problems, Path | str) else problems
-    folder, workers = _plan_folder(plans, problems), available_cores() if workers is None else workers
+    folder, workers = plan_folder(plans, problems), available_cores() if workers is None else workers
     with temporary_folder() as place:
         file = _model_file(model, place)
         policy = policy or best_policy(file)
@@ -90,7 +87,7 @@ def evaluate(
             lambda pending: _attempt_all(template, pending, folder, workers, Limits(timeout, memory_gib)),
             kind=Record,
             read=lambda path: last_of_each(read_records(path)),
-            settles=lambda record, asked: settles(record, asked) and not _lacks_plan(record, folder),
+            settles=with_plans(settles, folder),
             records=records or place / "records.jsonl",
             on_record=on_record,
             on_wait=on_wait,
@@ -137,9 +134,8 @@ def _attempt_all(
     jobs = [replace(template, problem=str(problem), threads=threads_each(workers)) for problem in problems]
     about = describe(jobs[0], limits, workers)
     for attempt in attempt_each(jobs, workers=workers, limits=limits):
-        problem, plan = Path(attempt.job.problem), attempt.trajectory.plan
-        if plans and plan is not None:
-            write_plan(_plan_file(plans, problem.name), plan)  # before the record, which says that all is done
+        problem = Path(attempt.job.problem)
+        keep_plan(plans, problem.name, attempt.trajectory.plan)
         yield problem, _fields(about, attempt)
 
 
@@ -181,27 +177,3 @@ def threads_each(workers: Workers) -> int:
         return 1
     asked = os.environ.get("OMP_NUM_THREADS", "")
     return int(asked) if asked.isdigit() and int(asked) else max(1, available_cores() // workers)
-
-
-def _plan_folder(plans: Path | str | None, problems: Sequence[Path | str]) -> Path | None:
-    """The folder of plans, made, if any are wanted and no two of them would be one file."""
-    if plans is None:
-        return None
-    folder, files = Path(plans), dict.fromkeys(map(Path, problems))
-    twice = [name for name, count in Counter(_plan_file(folder, file.name) for file in files).items() if count > 1]
-    if twice:
-        raise TrifoldError(
-            f"two problems would write {twice[0].name}", place=str(plans), remedy="evaluate their folders one by one"
-        )
-    make_folder(folder)
-    return folder
-
-
-def _plan_file(folder: Path, problem: str) -> Path:
-    return folder / f"{Path(problem).stem}.plan"
-
-
-def _lacks_plan(record: Record, plans: Path | None) -> bool:
-    if plans is None or record["outcome"] != Outcome.SOLVED:
-        return False
-    return not _plan_file(plans, record["problem"]).exists()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
+from trifold.evaluation.plan_files import keep_plan, plan_folder, with_plans
 from trifold.evaluation.planner import DOMAIN, PROBLEM, Planner, PlannerJob, ask_each, find_planner, planner_version
 from trifold.evaluation.recording import run_recorded
 from trifold.evaluation.records import SCHEMA, Record, command_line, file_sha256, last_of_each, read_records, settles
@@ -28,6 +29,7 @@ def find_first_plans(
     domain: Path | str,
     *,
     records: Path | str,
+    plans: Path | str | None = None,
     planner: Path | str | None = None,
     timeout: float = 300.0,
     memory_gib: float | None = None,
@@ -38,10 +40,11 @@ def find_first_plans(
     """Ask LAMA for the first plan of each problem, and return one record per problem, in their order.
 
     Each record is appended to the file `records` as soon as it is known; what that file already holds under the same
-    limits is not done again, unless it crashed. `on_wait` is called before this one waits for another that writes to
-    the same file. `planner` None is the fast-downward.py of the package up-fast-downward.
+    limits is not done again, unless it crashed, or its plan is wanted and not there. With `plans`, the plan for p1.pddl
+    is written to p1.plan in that folder. `on_wait` is called before this one waits for another that writes to the same
+    file. `planner` None is the fast-downward.py of the package up-fast-downward.
     """
-    driver = Path(planner).resolve() if planner else find_planner()
+    driver, folder = Path(planner).resolve() if planner else find_planner(), plan_folder(plans, problems)
     asked_for = str(driver) if planner else None  # a child on another machine looks for its own
     asked: dict[str, Any] = dict.fromkeys(Record.__annotations__) | {  # of a planner much of a record says nothing
         "schema": SCHEMA,
@@ -65,7 +68,9 @@ def find_first_plans(
         jobs = [PlannerJob(asked_for, str(domain), str(file), timeout, 0.0) for file in pending]
         for result in ask_each("first_plan:first_plan_job", jobs, workers=workers, memory_gib=memory_gib):
             failure = {"outcome": result.outcome.value, "message": result.message, "seconds": result.seconds}
-            yield pending[result.job], result.value if result.value and not result.error else failure
+            answer: dict[str, Any] = result.value if result.value and not result.error else failure
+            keep_plan(folder, pending[result.job].name, answer.pop("plan", None))
+            yield pending[result.job], answer
 
     return run_recorded(
         problems,
@@ -73,7 +78,7 @@ def find_first_plans(
         run,
         kind=Record,
         read=lambda path: last_of_each(read_records(path)),
-        settles=settles,
+        settles=with_plans(settles, folder),
         records=records,
         on_record=on_record,
         on_wait=on_wait,
@@ -81,7 +86,7 @@ def find_first_plans(
 
 
 def first_plan_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """What runs in a child process: run LAMA until its first plan, and return what its record says of it."""
+    """What runs in a child process: run LAMA until its first plan, and return it and what its record says."""
     asked = PlannerJob(**job)
     planner = Planner(asked)
     start = time.monotonic()
@@ -97,7 +102,7 @@ def first_plan_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None]
     check = judge(planner.executor, plan)
     if not check:
         return about | {"outcome": Outcome.INVALID_PLAN, "message": check.failure}
-    return about | {"outcome": Outcome.SOLVED, "plan_length": len(plan), "steps": len(plan)}
+    return about | {"outcome": Outcome.SOLVED, "plan_length": len(plan), "steps": len(plan), "plan": plan}
 
 
 def _domain_name(domain: Path) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
+from trifold.evaluation.plan_files import keep_plan, plan_folder, with_plans
 from trifold.evaluation.planner import DOMAIN, PROBLEM, Planner, PlannerJob, ask_each, find_planner, planner_version
 from trifold.evaluation.recording import run_recorded
 from trifold.evaluation.records import Record, file_sha256, read_typed_lines
@@ -72,6 +73,7 @@ def find_references(
     domain: Path | str,
     *,
     records: Path | str,
+    plans: Path | str | None = None,
     planner: Path | str | None = None,
     timeout: float = 300.0,
     optimal_timeout: float | None = None,
@@ -83,7 +85,8 @@ def find_references(
     """Look for the best plan of each problem, and return one record per problem, in their order.
 
     Each record is appended to the file `records` as soon as it is known. What that file already holds as optimal, or
-    under the same limits, is not looked for again, unless it failed. `on_record` is called with each record and whether
+    under the same limits, is not looked for again, unless it failed, or its plan is wanted and not there. With `plans`,
+    the plan for p1.pddl is written to p1.plan in that folder. `on_record` is called with each record and whether
     it is new: first for the old ones, then as searches end, and `on_wait` before this one waits for another that writes
     to the same file.
 
@@ -91,7 +94,7 @@ def find_references(
     takes the rest. `memory_gib` bounds each process. `planner` None is the fast-downward.py of the package
     up-fast-downward; another is run by this Python as well.
     """
-    driver = Path(planner).resolve() if planner else find_planner()
+    driver, folder = Path(planner).resolve() if planner else find_planner(), plan_folder(plans, problems)
     asked_for = str(driver) if planner else None  # a child on another machine looks for its own
     optimal_seconds = timeout / 2 if optimal_timeout is None else min(optimal_timeout, timeout)
     asked: dict[str, Any] = {
@@ -108,6 +111,7 @@ def find_references(
         for result in ask_each("references:reference_job", jobs, workers=workers, memory_gib=memory_gib):
             failure = {"domain": None, "kind": result.outcome.value, "length": None, "search": None}
             answer = result.value if result.value and not result.error else failure | {"message": result.message}
+            keep_plan(folder, pending[result.job].name, answer.pop("plan", None))
             yield pending[result.job], answer | {"seconds": result.seconds}
 
     return run_recorded(
@@ -116,7 +120,7 @@ def find_references(
         run,
         kind=Reference,
         read=read_references,
-        settles=_settles,
+        settles=with_plans(_settles, folder, "length"),
         records=records,
         on_record=on_record,
         on_wait=on_wait,
@@ -164,7 +168,7 @@ def _settles(record: Reference, asked: dict[str, Any]) -> bool:
 
 
 def reference_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """What runs in a child process: look for the best plan of a problem, and return what its record says of it.
+    """What runs in a child process: look for the best plan of a problem, and return it and what its record says.
 
     The optimal searches share `optimal_timeout`, and leave to those after them what they do not need; LAMA takes what
     is then left of `timeout`.
@@ -174,31 +178,31 @@ def reference_job(job: dict[str, Any], report: Callable[[dict[str, Any]], None])
     planner = Planner(asked)
     notes: list[str] = []
 
-    def attempt(name: str, options: Sequence[str], deadline: float) -> tuple[Outcome, int | None]:
-        """How a search ended, and the length of its best plan that replays."""
+    def attempt(name: str, options: Sequence[str], deadline: float) -> tuple[Outcome, list[str] | None]:
+        """How a search ended, and its best plan that replays."""
         outcome, words, plans = planner.search(options, deadline - time.monotonic())
         for actions in sorted(plans, key=len):
             check = judge(planner.executor, actions)
             if check:
-                return outcome, len(actions)
+                return outcome, actions
             notes.append(f"{name}: {words}, but a plan does not replay: {check.failure}")
         if not plans:
             notes.append(f"{name}: {words}")
         return outcome, None
 
-    def answer(kind: Outcome, length: int | None = None, search: str | None = None) -> dict[str, Any]:
+    def answer(kind: Outcome, plan: list[str] | None = None, search: str | None = None) -> dict[str, Any]:
         about = {"domain": planner.executor.domain.name, "message": "; ".join(notes) or None}
-        return about | {"kind": kind, "length": length, "search": search}
+        return about | {"kind": kind, "length": None if plan is None else len(plan), "search": search, "plan": plan}
 
     for left, (name, search) in zip(range(len(OPTIMAL_SEARCHES), 0, -1), OPTIMAL_SEARCHES.items(), strict=True):
         now = time.monotonic()
         deadline = now + (start + asked.optimal_timeout - now) / left
-        outcome, length = attempt(name, (DOMAIN, PROBLEM, "--search", search), deadline)
-        if length is not None and outcome is Outcome.FINISHED:
-            return answer(Outcome.OPTIMAL, length, name)
+        outcome, plan = attempt(name, (DOMAIN, PROBLEM, "--search", search), deadline)
+        if plan is not None and outcome is Outcome.FINISHED:
+            return answer(Outcome.OPTIMAL, plan, name)
         if outcome is Outcome.UNSOLVABLE:
             return answer(Outcome.NO_PLAN)
-    outcome, length = attempt("LAMA", ("--alias", "lama", DOMAIN, PROBLEM), start + asked.timeout)
-    if length is not None:
-        return answer(Outcome.BEST_KNOWN, length, "LAMA")
+    outcome, plan = attempt("LAMA", ("--alias", "lama", DOMAIN, PROBLEM), start + asked.timeout)
+    if plan is not None:
+        return answer(Outcome.BEST_KNOWN, plan, "LAMA")
     return answer(Outcome.CRASH if outcome in (Outcome.FINISHED, Outcome.CRASH) else Outcome.NO_PLAN)
