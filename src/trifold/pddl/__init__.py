@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from trifold.pddl.executor import Executor
     from trifold.pddl.expansion import StateLimitError, UnsolvableError, expand, expand_with_pymimir
     from trifold.pddl.folder import DOMAIN, check_folder, find_domain, find_problems, problem_files
+    from trifold.pddl.goals import DisjunctiveGoal
     from trifold.pddl.grounding import GroundingError
     from trifold.pddl.neighbourhood import Neighbourhood
     from trifold.pddl.packed_counts import PackedCounts
@@ -35,6 +36,7 @@ __all__ = [
     "ActionTable",
     "AtomRows",
     "AtomTable",
+    "DisjunctiveGoal",
     "Domain",
     "DomainDescription",
     "Executor",

@@ -24,6 +24,10 @@ Literals = tuple[Literal, ...]
 """What must hold together: nothing at all if empty."""
 
 
+class DisjunctiveGoal(TrifoldError):
+    """The goal leaves several ways to make it true."""
+
+
 def read_goal(
     parts: Sequence[Expression],
     domain: DomainDescription,
@@ -43,7 +47,7 @@ def read_goal(
             try:
                 literals += ground.literals(formulas[-1])
             except _NoConjunction as reason:
-                raise TrifoldError(
+                raise DisjunctiveGoal(
                     f"the goal is not a conjunction of literals: {reason}",
                     place=source.place(conjunct.line, conjunct),
                     remedy="write the goal as (and …) of atoms and negated atoms: give one way to reach it, or let an "

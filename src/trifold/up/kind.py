@@ -19,8 +19,8 @@ FEATURES = (
     *("PLAN_LENGTH", "ACTIONS_COST", "STATIC_FLUENTS_IN_ACTIONS_COST"),
     *("INT_NUMBERS_IN_ACTIONS_COST", "REAL_NUMBERS_IN_ACTIONS_COST"),
 )
-"""What problems may have. Goals must come to conjunctions of literals, which cannot be said here: others are refused
-when they are read, as UNSUPPORTED_PROBLEM."""
+"""What problems may have. For a model, and for the selector of actions, goals must come to conjunctions of literals,
+which cannot be said here: others are refused when they are read, as UNSUPPORTED_PROBLEM."""
 
 CREDITS = Credits(
     name=f"Trifold {__version__}",
@@ -39,7 +39,7 @@ class Readable:
 
     @staticmethod
     def supported_kind() -> ProblemKind:
-        """The problems that can be read; goals must come to conjunctions of literals, too."""
+        """The problems that can be read; for a model goals must come to conjunctions of literals, too."""
         return ProblemKind(FEATURES, version=2)
 
     @staticmethod

@@ -120,7 +120,7 @@ class Planner(Readable, Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # ty
             if not self.skip_checks and not self.supports(problem.kind):
                 other = ", ".join(sorted(problem.kind.features - self.supported_kind().features))
                 raise TrifoldError(f"problems with {other} are not supported", remedy="compile them away by a Compiler")
-            translation = Translation(problem)
+            translation = Translation(problem) if self._guide.model else Translation.with_any_goal(problem)
             scores, notes = self._guide.scores(translation.problem), self._guide.notes(translation.problem)
             otherwise = Status.INTERNAL_ERROR
             left = None if budget.seconds is None else budget.seconds - budget.elapsed()

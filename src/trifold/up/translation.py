@@ -7,11 +7,11 @@ from typing import Any
 
 from unified_planning.exceptions import UPException
 from unified_planning.io import PDDLWriter
-from unified_planning.model import Problem
+from unified_planning.model import Fluent, InstantaneousAction, Problem
 from unified_planning.plans import ActionInstance, SequentialPlan
 
 from trifold.errors import TrifoldError
-from trifold.pddl import State, load_domain, load_problem
+from trifold.pddl import DisjunctiveGoal, State, load_domain, load_problem
 
 
 class Translation:
@@ -36,6 +36,14 @@ class Translation:
                 remedy="simplify it, for example by a Compiler of Unified Planning",
             ) from error
         self.problem = load_problem(load_domain(domain), problem)
+
+    @staticmethod
+    def with_any_goal(original: Any) -> Translation:
+        """The translation of a problem, also of one whose goal leaves several ways to make it true."""
+        try:
+            return Translation(original)
+        except DisjunctiveGoal:
+            return _Arrival(original)
 
     def action(self, text: str) -> ActionInstance:
         """The action that a text such as ``(pick ball1 rooma left)`` stands for."""
@@ -67,3 +75,34 @@ class Translation:
         """The text of a ground fluent."""
         arguments = (self.writer.get_pddl_name(argument.object()) for argument in fluent.args)
         return f"({' '.join((self.writer.get_pddl_name(fluent.fluent()), *arguments))})"
+
+
+class _Arrival(Translation):
+    """A problem whose goal is the condition of one more action, without arguments, that no plan shows.
+
+    What it makes true is all that is asked for, so it is the last action of every plan. No model knows it.
+    """
+
+    def __init__(self, original: Problem) -> None:
+        environment, other = original.environment, original.clone()
+        arrived = Fluent(_unused("arrived", original), environment=environment)
+        arrive = InstantaneousAction(_unused("arrive", original), _env=environment)
+        for goal in original.goals:
+            arrive.add_precondition(goal)
+        arrive.add_effect(arrived, True)
+        other.add_fluent(arrived, default_initial_value=False)
+        other.add_action(arrive)
+        other.clear_goals()
+        other.add_goal(arrived)
+        super().__init__(other)
+        self.last = f"({self.writer.get_pddl_name(arrive)})"
+
+    def plan(self, actions: Iterable[str]) -> SequentialPlan:
+        """A plan of Trifold's as one of Unified Planning, without its last action."""
+        return super().plan(action for action in actions if action != self.last)
+
+
+def _unused(name: str, problem: Problem) -> str:
+    while problem.has_name(name):
+        name += "-"
+    return name
