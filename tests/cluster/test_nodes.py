@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from trifold.cluster.nodes import Nodes
+from trifold.cluster.nodes import Nodes, knock
 from trifold.errors import TrifoldError
 
 
@@ -44,3 +47,28 @@ def test_a_cluster_without_nodes_is_waited_for_but_not_forever(monkeypatch: pyte
     nodes.demand(None, None)
     with pytest.raises(TrifoldError, match="no CPU left"):
         nodes.look()
+
+
+def test_an_address_where_nobody_listens_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray itself tries for minutes, also where a head that is gone has left its address behind."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        address = f"127.0.0.1:{listening.getsockname()[1]}"
+        knock(address)
+    began = time.monotonic()
+    with pytest.raises(TrifoldError, match="no Ray cluster to join: Connection refused"):
+        knock(address)
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    with pytest.raises(TrifoldError, match="no Ray cluster to join"):
+        knock("auto")
+    monkeypatch.delenv("RAY_ADDRESS")
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    knock("auto")  # nothing is noted: Ray says so
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray" / "ray_current_cluster").write_text(address + "\n")
+    with pytest.raises(TrifoldError, match="no Ray cluster to join"):
+        knock("auto")
+    for other in ("ray://head:10001", "local", ""):
+        knock(other)
+    assert time.monotonic() - began < 5

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from trifold.cluster.versions import differences, local_versions
@@ -17,6 +20,9 @@ LOOK_SECONDS = 2.0
 
 SURVEY_SECONDS = 120.0
 """How long a node may take to say what is installed there."""
+
+ANSWER_SECONDS = 10.0
+"""How long a head may take to let a connection in."""
 
 PATIENCE_SECONDS = 120.0
 """How long a cluster may be without a CPU: nodes may be on their way."""
@@ -54,15 +60,12 @@ class Nodes:
     def join(cls, address: str, say: Callable[..., None]) -> Nodes:
         """Connect to a cluster, see that all its nodes have the versions of this machine, and say what there is."""
         os.environ.update(QUIET)
+        knock(address)
         ray = import_module("ray")
         try:
             ray.init(address=address, log_to_driver=False, logging_level="ERROR", configure_logging=True)
         except (ConnectionError, ValueError, RuntimeError) as error:
-            raise TrifoldError(
-                f"there is no Ray cluster to join: {' '.join(str(error).split())}",
-                place=address,
-                remedy="start one by `ray start --head`, on this machine or another that it then joins",
-            ) from None
+            raise no_cluster(address, " ".join(str(error).split())) from None
         nodes = cls(ray, local_versions(), say)
         nodes.survey()
         there = nodes.alive()
@@ -154,3 +157,27 @@ class Nodes:
             place=node,
             remedy="install Trifold on all nodes, in the Python that starts Ray there",
         )
+
+
+def knock(address: str) -> None:
+    """Raise if nobody listens at an address, HOST:PORT: Ray would try for minutes. Of "auto" it is the one that Ray
+    has noted, if it has; of what is written in another way nothing is said."""
+    if address == "auto":
+        noted = Path(os.environ.get("RAY_TMPDIR") or tempfile.gettempdir(), "ray", "ray_current_cluster")
+        address = os.environ.get("RAY_ADDRESS") or (noted.read_text().strip() if noted.is_file() else "")
+    host, _, port = address.rpartition(":")
+    if not host or "/" in host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise no_cluster(address, getattr(error, "strerror", None) or str(error)) from None
+
+
+def no_cluster(address: str, reason: str) -> TrifoldError:
+    """The error that there is none, with what to do."""
+    return TrifoldError(
+        f"there is no Ray cluster to join: {reason}",
+        place=address,
+        remedy="start one by `ray start --head`, on this machine or another that it then joins",
+    )
