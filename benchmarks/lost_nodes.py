@@ -230,7 +230,8 @@ def follow(work: Work, out: Path, address: str | None, at: int = 0, disturb: Dis
 
 def notices(told: str) -> list[str]:
     """What a command said of losses."""
-    return [line.strip() for line in told.splitlines() if "was lost" in line]
+    signs = ("was lost", "no Ray cluster to join")  # the latter where it was lost between two commands
+    return [line.strip() for line in told.splitlines() if any(sign in line for sign in signs)]
 
 
 class Trials:
