@@ -61,6 +61,14 @@ def test_labels_that_take_all_of_the_time_leave_a_second_to_train(track: Path, m
     assert Model.load(track / "late").provenance["data"]["problems"] >= 1
 
 
+def test_what_a_training_takes_beyond_its_own_clock_is_left_free(track: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runner of a competition stops what is late, and then there is no knowledge."""
+    monkeypatch.setattr(learning_track, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    trifold("learn", track / "soon", track / "domain.pddl", track / "p1.pddl", track / "p2.pddl", "--minutes", 0.05)
+    minutes = Model.load(track / "soon").provenance["settings"]["minutes"]
+    assert minutes == pytest.approx(0.05 * (1 - learning_track.RESERVE[1]))
+
+
 def test_one_problem_takes_no_more_than_the_part_of_the_time_that_labels_have() -> None:
     assert learning_track._bounded_limits("small", 1.8).seconds == 1.8
     assert learning_track._bounded_limits("small", 1e6).seconds == LabelLimits().seconds

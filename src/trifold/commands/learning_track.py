@@ -23,6 +23,10 @@ SHARE_OF_LABELS = 0.3
 LEAST_MINUTES = 1 / 60
 """What a training has even if labels took all of the time: knowledge a second late is better than none."""
 
+RESERVE = 4.0, 0.15
+"""Seconds that a training takes beyond its own clock, to load what it needs and to end; and the part of the time that
+this is at most."""
+
 RECIPE = "small"
 """What is trained: on a CPU, as long as there is time."""
 
@@ -47,6 +51,7 @@ def learn(
     The smallest problems are labelled first, until a third of the time is over; on what could be labelled, a model is
     trained on the CPU until all of it is. It is written to KNOWLEDGE, whole or not at all.
     """
+    began = time.monotonic()  # before torch is loaded, which takes seconds
     from contextlib import nullcontext
 
     from trifold.commands.train import describe_policy
@@ -54,11 +59,11 @@ def learn(
     from trifold.files import read_bytes, temporary_folder, write_whole
     from trifold.training import train
 
-    began = time.monotonic()
     with temporary_folder() as folder, when_interrupted(f"interrupted; labels are cached, {knowledge} is not written"):
         limits = _bounded_limits(recipe, minutes * 60 * SHARE_OF_LABELS)
         labelled = _label_some(domain, problems, limits, folder, minutes * 60 * SHARE_OF_LABELS, workers)
-        left = max(minutes - (time.monotonic() - began) / 60, LEAST_MINUTES)
+        reserve = min(RESERVE[0], RESERVE[1] * 60 * minutes)
+        left = max(minutes - (time.monotonic() - began + reserve) / 60, LEAST_MINUTES)
         changes: dict[str, Any] = {"heads": "both", "schedule": "cosine", "steps": 10**6, "seed": seed}
         changes["seconds"] = limits.seconds  # those of the labels: so they are found in the cache
         with nullcontext() if quiet else display() as watcher:
