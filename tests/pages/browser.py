@@ -39,6 +39,9 @@ TYPED = {" ": " ", "Enter": "\r"}
 
 SECONDS = 120
 
+DRAWN = "return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""What waits for a frame: a page is loaded before it has been laid out, and before its observers of sizes are told."""
+
 
 class Browser:
     """One page of a browser, on whose pipes messages are JSON with a zero byte after each."""
@@ -78,6 +81,7 @@ class Browser:
         limit = time.monotonic() + SECONDS
         while not any(told.get("method") == "Page.loadEventFired" for told in self.events):
             self.events.append(self._hear(limit))
+        self.run(DRAWN)
 
     def run(self, script: str, *arguments: Any, **where: Any) -> Any:
         """What a function with this body returns in the page, or what its promise comes to; `contextId`: in a frame."""
