@@ -29,12 +29,15 @@ def train(
     progress: bool | Listener = False,
     device: str = "auto",
     workers: Workers | None = None,
+    teacher: Path | str | None = None,
+    practice: Path | str | None = None,
     **changes: Value,
 ) -> TrainingResult:
     """Learn a general policy from the problems of a folder: ``training.train``, with its progress.
 
     recipe     as for ``training.train``: None is "fast" on a GPU, and else "laptop"
     progress   True shows on standard error what `trifold train` does; a function is called with each ``Progress``
+    teacher    as for ``training.train``: a model that says what is good where the policy goes in ``practice``
     changes    values that differ from the recipe's, such as steps=500 or t=2; ``training.SECTIONS`` has all keys
 
     >>> steps = []
@@ -43,8 +46,8 @@ def train(
     (2, 2, Model(R-GNN[1] for gripper-strips, k 32, L 12, V, 137,697 parameters))
     """
     with _watcher(progress) as watcher:
-        asked: dict[str, Any] = {"device": device, "workers": workers, "watcher": watcher, **changes}
-        return train_run(directory, run, recipe, **asked)
+        asked: dict[str, Any] = {"device": device, "workers": workers, "watcher": watcher}
+        return train_run(directory, run, recipe, teacher=teacher, practice=practice, **asked | changes)
 
 
 def resume(

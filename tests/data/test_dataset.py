@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import torch
 from oracles import to_naive
 from trifold.data import Dataset, Labelled, count_outcomes, dead_end_target, label, read_folder, split
 from trifold.domains import write_problems
-from trifold.encoders import Pairs
+from trifold.encoders import Pairs, Queried
 from trifold.errors import TrifoldError
 
 ONE_WAY = """(define (domain one-way) (:requirements :strips) (:predicates (at ?x) (edge ?x ?y))
@@ -131,3 +132,19 @@ def test_states_that_are_encoded_keep_their_targets_and_weights(gripper: Path, m
 def test_no_states_are_an_error() -> None:
     with pytest.raises(TrifoldError, match="no states to learn from"):
         Dataset.build([], Pairs(1), dead_end_target=None)
+
+
+@pytest.mark.parametrize("max_gib", [None, 0.0])
+def test_states_that_are_added_lie_behind_the_others(gripper: Path, max_gib: float | None) -> None:
+    """Encoded or not, a batch of both is what it is where all were there from the beginning."""
+    files = read_folder(gripper)
+    spaces = [item.space for item in label(files.domain, files.training[:2]) if item.space is not None]
+    encoder = Queried(Pairs(t=1))
+    options: dict[str, Any] = {"dead_end_target": None, "with_actions": True, "max_gib": max_gib}
+    whole, first = Dataset.build(spaces, Pairs(t=1), **options), Dataset.build(spaces[:1], Pairs(t=1), **options)
+    distances = torch.from_numpy(spaces[1].distances)
+    both = first.add(spaces[1].queries(), distances, encoder)
+    assert len(both) == len(whole) and torch.equal(both.targets, whole.targets)
+    assert torch.equal(both.weights, whole.weights)
+    for found, expected in zip(both.batches(50), whole.batches(50), strict=True):
+        assert to_naive(found[0]) == to_naive(expected[0]) and torch.equal(found[1], expected[1])

@@ -130,6 +130,26 @@ def test_training_by_kernels_follows_the_reference(folder: Path, tmp_path: Path,
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.parametrize("encoder", ["plain", "pairs"])
+def test_a_pupil_is_taught_by_captured_steps(folder: Path, tmp_path: Path, encoder: str) -> None:
+    """The step is captured anew in each round, and what was taught is learned as the reference learns it."""
+    (practice,) = write_problems(tmp_path / "practice", "gripper", [7], 1)
+    options: dict[str, Any] = SETTINGS | {"dim": 32, "layers": 6, "heads": "both", "rounds": 2, "seeds": 2}
+    found = {}
+    for kernels in ("reference", "fused"):
+        common = {"kernels": kernels, "device": "cuda", "teacher": "gripper", "practice": practice}
+        train(folder, tmp_path / kernels, "small", encoder=encoder, **options, **common)
+        found[kernels] = RunFolder(tmp_path / kernels).seed(1).metrics()
+    first, *_, last = zip(found["fused"], found["reference"], strict=True)
+    assert first[0]["loss"] == pytest.approx(first[1]["loss"], rel=0.1) and not first[0]["taught"]
+    assert all(line["taught"] > 20 and not line["beyond"] for line in last)
+    assert last[0]["loss"] == pytest.approx(last[1]["loss"], rel=0.3)  # their ways part where scores are nearly equal
+    train(folder, tmp_path / "broken", "small", encoder=encoder, **options | {"steps": 40}, **common)
+    resume(tmp_path / "broken", steps=60)
+    assert RunFolder(tmp_path / "broken").seed(1).metrics()[-1]["taught"] > 20
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 @pytest.mark.parametrize("model", [{"t": 1}, {"encoder": "oblivious"}, {"encoder": "marks"}], ids=str)
 def test_seeds_trained_at_once_are_those_trained_alone(folder: Path, tmp_path: Path, model: Any) -> None:
     """Also if the run was broken off; and what they cost is the time that passed."""

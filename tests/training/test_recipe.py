@@ -42,8 +42,9 @@ def test_the_recipe_of_a_model_in_the_box_is_that_of_its_name(name: str) -> None
     settings, known = recipe.settings.to_json(), model.provenance["settings"]
     free = {"seed", "minutes"} if model.config.has_actions else {"seed"}
     assert {key: settings[key] for key in known if key not in free} == {k: v for k, v in known.items() if k not in free}
-    assert settings.keys() - known.keys() <= {"balance", "clip", "recover", "keep_by"} and settings["seed"] == 0
-    assert settings["keep_by"] == "loss"
+    lessons = {"alone", "rounds", "ways", "taught"}
+    assert settings.keys() - known.keys() <= {"balance", "clip", "recover", "keep_by"} | lessons
+    assert settings["keep_by"] == "loss" and settings["seed"] == 0
     if "recipe" in model.provenance:
         assert recipe.to_json()["data"] == model.provenance["recipe"]["data"]
         return
@@ -113,6 +114,8 @@ def test_what_an_encoder_has_of_its_own_lies_on_its_own_layer(tmp_path: Path) ->
         ("[training]\nsteps = 0", "steps must be positive"),
         ("[training]\nschedule = 'linear'", "schedule is one of constant, cosine"),
         ("[training]\nlearning_rate = nan", "learning_rate must be positive"),
+        ("[training]\nalone = 1", "alone is a share from 0 to less than 1, not 1"),
+        ("[training]\nways = 0", "ways must be positive"),
         ("[data]\nkeep = 0", "keep lies between 1 and"),
         ("[data]\ndead_ends = 'bury'", "dead_ends is one of keep, drop"),
         ("[selection]\nmax_steps = 5", "has a domain and sizes"),

@@ -54,8 +54,7 @@ def learn(
     began = time.monotonic()  # before torch is loaded, which takes seconds
     from contextlib import nullcontext
 
-    from trifold.commands.train import describe_policy
-    from trifold.commands.training_display import display
+    from trifold.commands.training_display import describe_policy, display
     from trifold.files import read_bytes, temporary_folder, write_whole
     from trifold.training import train
 

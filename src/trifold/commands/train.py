@@ -6,11 +6,11 @@ import json as json_format
 import os
 import shlex
 import tomllib
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -165,6 +165,18 @@ JudgedOn = Annotated[
         "selection, or those of DIR that cannot be labelled whole.",
     ),
 ]
+Teacher = Annotated[
+    str | None,
+    typer.Option(
+        "--teacher", metavar="MODEL", help="A model that says what is good where the policy goes in practice."
+    ),
+]
+Practice = Annotated[
+    Path | None,
+    typer.Option(
+        "--practice", metavar="DIR", help="The problems it practises on, of any size; those of training if not given."
+    ),
+]
 
 
 def train(
@@ -176,6 +188,8 @@ def train(
     change: Changes = None,
     architecture: Ladder = None,
     judge: JudgedOn = None,
+    teacher: Teacher = None,
+    practice: Practice = None,
     steps: Steps = None,
     minutes: Minutes = None,
     seed: FirstSeed = None,
@@ -197,17 +211,15 @@ def train(
     held-out problems its policy solves. The run folder holds the model as model.safetensors. Ctrl-C is safe at any
     moment, and leaves the best model so far: --resume goes on from the last save, and takes --steps, --minutes and
     --device. With --architecture auto several architectures are trained, each in a folder of its own in the run folder.
+    With --teacher it learns from another model, too, on problems of --practice that may be too large to be labelled.
     --plot draws the curves of the training, or the architectures beside each other, as they are in the end.
     """
     picture = check_plot(plot)
-    if (directory is None) == (resume is None):
-        raise TrifoldError("give either a folder to learn from or --resume RUN", remedy="trifold train --help")
+    _check_request(context, directory, resume)
     folder = resume or run or Path("runs") / directory.resolve().name  # type: ignore[union-attr]
-    if resume is not None:
-        _refuse_what_resuming_ignores(context)
     flags = {"steps": steps, "minutes": minutes, "seed": seed, "seeds": seeds, "kernels": kernels and kernels.value}
     changes = read_changes(change or [], {name: value for name, value in flags.items() if value is not None})
-    kind = _find_kind(resume, architecture, judge)
+    kind = _find_kind(resume, architecture, judge, {"teacher": teacher, "practice": practice})
     show = nullcontext() if quiet else kind.display()
     hands = hired(cluster, workers, shared, quiet)
     with _interrupts(folder), memory_errors(lambda: _less_memory(folder)), hands as crew, show as watcher:
@@ -239,7 +251,9 @@ class _Kind:
     options: dict[str, Any]
 
 
-def _find_kind(resume: Path | None, architecture: Architectures | None, judge: Path | None) -> _Kind:
+def _find_kind(
+    resume: Path | None, architecture: Architectures | None, judge: Path | None, lessons: dict[str, Any]
+) -> _Kind:
     from trifold.ladder import climb, is_climb, resume_climb
     from trifold.training import resume as resume_run
     from trifold.training import train as train_run
@@ -249,6 +263,10 @@ def _find_kind(resume: Path | None, architecture: Architectures | None, judge: P
     if is_ladder:
         from trifold.commands.ladder import climb_display, report_climb
 
+        if any(lessons.values()):
+            raise TrifoldError(
+                "a ladder has no teacher", remedy="leave out --architecture, or --teacher and --practice"
+            )
         options = {"judge": judge, "every": architecture is Architectures.ALL}
         return _Kind(climb, resume_climb, climb_display, report_climb, _draw_ladder, options)
     if resume is not None and architecture is not None:
@@ -259,7 +277,7 @@ def _find_kind(resume: Path | None, architecture: Architectures | None, judge: P
         raise TrifoldError("--judge is of --architecture auto", remedy="add that, or leave out --judge")
     from trifold.commands.training_display import display
 
-    return _Kind(train_run, resume_run, display, _report, _draw_curves, {})
+    return _Kind(partial(train_run, **lessons), resume_run, display, _report, _draw_curves, {})
 
 
 def _draw_ladder(result: Climbed, kind: str) -> bytes:
@@ -313,7 +331,12 @@ def _read_value(text: str) -> Any:
     return read["value"] if len(read) == 1 else text
 
 
-def _refuse_what_resuming_ignores(context: typer.Context) -> None:
+def _check_request(context: typer.Context, directory: Path | None, resume: Path | None) -> None:
+    """Raise unless there is either something to begin or a run to go on with, without what resuming ignores."""
+    if (directory is None) == (resume is None):
+        raise TrifoldError("give either a folder to learn from or --resume RUN", remedy="trifold train --help")
+    if resume is None:
+        return
     allowed = {"resume", "steps", "minutes", "device", "workers", "cluster", "shared"}
     allowed |= {"plot", "json", "quiet", "architecture", "judge"}
     for option in context.command.params:
@@ -359,7 +382,7 @@ def _less_memory(folder: Path) -> str:
 
 
 def _report(result: TrainingResult, json: bool) -> None:
-    from trifold.commands.training_display import duration
+    from trifold.commands.training_display import describe_policy, duration
 
     if json:
         typer.echo(
@@ -370,15 +393,3 @@ def _report(result: TrainingResult, json: bool) -> None:
             f"{result.model_path}: {describe_policy(result)}, validation loss {result.validation_loss:.4f}, "
             f"seed {result.seed}, {result.steps} steps, {duration(result.seconds)}"
         )
-
-
-def describe_policy(result: TrainingResult) -> str:
-    """What the policy of a trained model did, in words."""
-    parts = []
-    if result.coverage:
-        parts.append(f"held-out problems {result.coverage}")
-    if larger := result.larger:
-        ends = Counter(larger.failures.values())
-        why = f" ({', '.join(f'{count} {end}' for end, count in ends.items())})" if ends else ""
-        parts.append(f"larger problems {larger}{why}")
-    return "; ".join(parts) or "no problem to try its policy on"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from trifold.data import Extent, Labelled, advise, describe_extent
 from trifold.errors import TrifoldError
 from trifold.evaluation import Attempt
-from trifold.training import Watcher
+from trifold.training import TrainingResult, Watcher
 from trifold.words import counted
 
 PLAIN_SECONDS = 10.0
@@ -108,6 +109,9 @@ class TrainingDisplay(Watcher):
             self.line(f"merged {summary['states']:,} states into {summary['inputs']:,} of different colour or V*")
         self.tell_extent(Extent.from_json(summary["extent"]))
         self.warn_of_overlap(summary)
+        if lessons := summary.get("lessons"):
+            problems = counted(len(lessons["problems"]), "problem")
+            self.line(f"teacher {lessons['teacher']}: it says what is good where the policy goes on {problems}")
         if not summary["resident"]:
             self.line("the encoded states do not fit into memory: each batch is encoded when it is used")
 
@@ -148,6 +152,10 @@ class TrainingDisplay(Watcher):
             facts += f" (kept {progress.best_solved})" if best else ""
         if progress.larger_solved is not None:
             facts += f"  larger {progress.larger_solved} of {progress.larger_problems}"
+        if progress.taught:
+            facts += f"  taught {progress.taught:,} states"
+        if progress.practises:
+            facts += f"  practises, round {progress.practises}"
         if progress.lapses:
             facts += f"  back to the best {progress.lapses} ×, learning rate / {2**progress.lapses}"
         if progress.beyond:
@@ -159,9 +167,8 @@ class TrainingDisplay(Watcher):
             self.task = None  # it stays when the next one starts
         self.bar.update(self.seeds[seed], completed=progress.step, facts=facts)
         now = time.monotonic()
-        if not self.console.is_terminal and (
-            now - self.written.get(seed, 0.0) > PLAIN_SECONDS or progress.step == progress.steps
-        ):
+        is_told = progress.practises or progress.step == progress.steps
+        if not self.console.is_terminal and (now - self.written.get(seed, 0.0) > PLAIN_SECONDS or is_told):
             self.written[seed] = now
             self.line(f"{name}  step {progress.step}/{progress.steps}  {facts}")
 
@@ -189,6 +196,18 @@ def duration(seconds: float) -> str:
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+
+
+def describe_policy(result: TrainingResult) -> str:
+    """What the policy of a trained model did, in words."""
+    parts = []
+    if result.coverage:
+        parts.append(f"held-out problems {result.coverage}")
+    if larger := result.larger:
+        ends = Counter(larger.failures.values())
+        why = f" ({', '.join(f'{count} {end}' for end, count in ends.items())})" if ends else ""
+        parts.append(f"larger problems {larger}{why}")
+    return "; ".join(parts) or "no problem to try its policy on"
 
 
 def _some(names: list[str]) -> str:

@@ -93,6 +93,15 @@ class Dataset:
         weights = self.weights[indices.to(self.targets.device)]
         return replace(self, structures=chosen, encoder=None, targets=targets, weights=weights)
 
+    def add(self, structures: Structures, targets: Tensor, encoder: Encoder) -> Dataset:
+        """These states, and behind them others that are given as these were before the encoder."""
+        more = structures.to(self.targets.device)
+        if self.encoder is None:
+            more = replace(encode_all(encoder, more), pairs=None)
+        targets = torch.cat([self.targets, targets.to(self.targets)])
+        weights = torch.cat([self.weights, self.weights.new_ones(len(more))])
+        return replace(self, structures=concatenate([self.structures, more]), targets=targets, weights=weights)
+
     def keep(self, indices: Tensor, weights: Tensor) -> Dataset:
         """These states alone, each of which stands for as many as its weight says."""
         indices, weights = indices.to(self.targets.device), weights.to(self.targets.device)

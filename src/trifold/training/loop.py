@@ -16,11 +16,12 @@ from trifold.data import Dataset
 from trifold.model import Model
 from trifold.training.coverage import Track, follow
 from trifold.training.larger import GLANCE_SHARE, GLANCES, LargerProblems
+from trifold.training.lessons import Lessons, Teacher
 from trifold.training.loss import validate
 from trifold.training.orders import GoBack, Start, check_weights
 from trifold.training.parallel import ALONE, Ranks, Step
 from trifold.training.run import Diverged, SeedFolder, TrainingState
-from trifold.training.sampler import BalancedSampler
+from trifold.training.sampler import BalancedSampler, TaughtSampler
 from trifold.training.schedule import learning_rate
 from trifold.training.settings import Settings
 from trifold.training.step import TrainingStep, build_optimizer, forget, set_rate
@@ -55,6 +56,7 @@ class Progress:
     ``larger_solved`` of ``larger_problems`` is what it did on larger problems when it was last tried on these.
     ``lapses`` is how often it has gone back to its best weights, ``beyond`` how many batches were beyond its backend.
     Speed and the time that is left are those of a watch on the wall, whatever else runs at the same time.
+    ``taught`` is how many states a teacher has taught it, ``practises`` the round of practice that begins now, or 0.
     """
 
     seed: int
@@ -74,6 +76,8 @@ class Progress:
     beyond: int
     steps_per_second: float
     seconds_left: float
+    taught: int = 0
+    practises: int = 0
 
 
 @dataclass
@@ -89,6 +93,7 @@ class SeedTraining:
     tracks: Sequence[Track] = ()
     larger: LargerProblems | None = None
     ranks: Ranks = ALONE
+    teacher: Teacher | None = None
     optimizer: torch.optim.Optimizer = field(init=False)
     state: TrainingState = field(init=False)
 
@@ -99,15 +104,50 @@ class SeedTraining:
         self.state = self.folder.load(self.model, self.optimizer)
         if self.is_done:
             return  # with nothing to build a step for
+        self.lessons: Lessons | None = None
+        if self.teacher is not None:
+            self.lessons = Lessons(self.teacher, self.model, self.seed, self.folder.path, self.state.rounds)
         if not self.ranks.is_alone:
             self.ranks.tell(Start.of(self.seed, self.model, self.optimizer))
-        self.sampler = BalancedSampler(
-            self.data.targets, settings.batch, self.seed, self.data.weights, settings.balance
-        )
-        common = self.model, self.optimizer, self.data, self.sampler
-        self.take_step = TrainingStep(*common, settings.clip, self.ranks)
+        self.beyond_before = self.state.beyond  # of steps that were built before
+        self._build_step()
         self.ranks.meet()  # before the clock is looked at
         self.held_out = self.validation.encoded(validation_sample(self.validation, settings))
+
+    def _build_step(self) -> None:
+        """The sampler and the step, on what is labelled and what was taught so far."""
+        settings, data, batch = self.settings, self.data, self.settings.batch
+        taught = None if self.lessons is None else self.lessons.structures
+        part = int(settings.taught * batch) if taught is not None else 0
+        labelled = BalancedSampler(data.targets, batch - part, self.seed, data.weights, settings.balance)
+        self.sampler: BalancedSampler | TaughtSampler = labelled
+        if self.lessons is not None and taught is not None:
+            data = data.add(taught, self.lessons.targets, self.model.queried)
+            self.sampler = TaughtSampler(labelled, len(taught), part)
+        self.take_step = TrainingStep(self.model, self.optimizer, data, self.sampler, settings.clip, self.ranks)
+
+    @property
+    def beyond(self) -> int:
+        """How many batches were beyond the backend so far."""
+        return self.beyond_before + self.take_step.beyond
+
+    @property
+    def term(self) -> int:
+        """How many rounds of practice have come: the first after the share alone, and all evenly over the rest."""
+        alone, rounds = self.settings.alone, self.settings.rounds
+        if self.lessons is None or self.is_at_end or self.done < alone:
+            return 0
+        return min(1 + int(rounds * (self.done - alone) / (1 - alone)), rounds)
+
+    def practise(self, clock: Callable[[], float]) -> None:
+        """Let the pupil practise, and go on with what it was taught, too. The clock is looked at all the while."""
+        assert self.lessons is not None
+        term = self.term
+        self.lessons.practise(term, self.settings.ways, lambda step: clock())
+        self.state = replace(self.state, rounds=term)
+        self.beyond_before = self.beyond
+        del self.take_step  # its memory first
+        self._build_step()
 
     @property
     def is_at_end(self) -> bool:
@@ -126,9 +166,14 @@ class SeedTraining:
         worth = SHARE * WORTH * self.settings.batch * self.settings.steps
         return max(1, min(MOMENTS, int(worth / max(cost, 1.0))))
 
+    @property
+    def done(self) -> float:
+        """How much of the training is done, from 0 to 1: of its steps, or of its time if that is more."""
+        return max(self.state.step / self.settings.steps, self.state.seconds / self.limit)
+
     def passed(self, moments: int) -> int:
         """How many of so many moments, evenly over the training, have come."""
-        return int(moments * max(self.state.step / self.settings.steps, self.state.seconds / self.limit))
+        return int(moments * self.done)
 
     @property
     def rate(self) -> float:
@@ -155,6 +200,11 @@ def train_seed(
     started, began = clock(), time.monotonic()
     saved = shown = began
     while not done:
+        if training.term > training.state.rounds and math.isfinite(float(total)):  # a lost pupil learns nothing
+            told = _progress(training, start, float(total), time.monotonic() - began)
+            show(replace(told, practises=training.term))
+            training.practise(clock)
+            following = training.sampler.draw(training.state.step)
         state = training.state
         if state.step < settings.steps:
             rate = training.rate
@@ -164,8 +214,8 @@ def train_seed(
             total += training.take_step(batch, following)
             state = replace(state, step=state.step + 1, since=state.since + 1)
 
-        now, beyond = time.monotonic(), start.beyond + training.take_step.beyond
-        training.state = replace(state, seconds=start.seconds + clock() - started, beyond=beyond)
+        now, seconds = time.monotonic(), start.seconds + clock() - started
+        training.state = replace(state, seconds=seconds, beyond=training.beyond)
         done = training.is_at_end
         validates = done or state.step % settings.validate_every == 0
         if validates:
@@ -196,15 +246,24 @@ def _validate(training: SeedTraining, loss_sum: float, clock: Callable[[], float
     if math.isfinite(loss + found):
         line = {"step": state.step, "loss": loss, "validation": found, "seconds": state.seconds}
         heads = {"error": seen.error, "optimal": seen.optimal} if seen.optimal is not None else {}
-        folder.log(line | heads | policy | larger | {"lapses": state.lapses, "beyond": state.beyond})
+        taught = {} if training.lessons is None else {"taught": training.lessons.states}
+        folder.log(line | heads | policy | larger | taught | {"lapses": state.lapses, "beyond": state.beyond})
     if is_lost:
         _go_back(training)
         training.state = replace(state, lapses=state.lapses + 1, since=0, loss_sum=0.0)
         return
-    new = replace(state, best=found, best_solved=policy.get("solved"), best_length=policy.get("length"))
+    new = replace(
+        state,
+        best=found,
+        best_solved=policy.get("solved"),
+        best_length=policy.get("length"),
+        best_rounds=state.rounds,
+    )
     keep_by = training.settings.keep_by
     if state.best is None or new.rank(keep_by) < state.rank(keep_by):
         chosen = {"step": state.step, "validation_loss": found, "seconds": state.seconds, "lapses": state.lapses}
+        if training.lessons is not None:
+            training.model.provenance |= {"teacher": training.lessons.to_json()}
         folder.save_best(training.model, chosen | policy)
         state = new
     training.state = replace(state, validation=found, optimal=seen.optimal, loss=loss, since=0, loss_sum=0.0)
@@ -294,8 +353,9 @@ def _progress(training: SeedTraining, start: TrainingState, loss_sum: float, pas
     policy = state.solved, len(training.tracks), state.length, state.best_solved
     larger = state.larger_solved, state.larger_problems
     counts = state.lapses, state.beyond
+    taught = 0 if training.lessons is None else training.lessons.states
     return Progress(
-        training.seed, state.step, settings.steps, *losses, *policy, *larger, *counts, speed, max(left, 0.0)
+        training.seed, state.step, settings.steps, *losses, *policy, *larger, *counts, speed, max(left, 0.0), taught
     )
 
 

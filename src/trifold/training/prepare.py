@@ -26,11 +26,13 @@ from trifold.errors import TrifoldError
 from trifold.files import read_text
 from trifold.model import Model, ModelConfig
 from trifold.nn import Backend
+from trifold.pddl import load_domain
 from trifold.processes import Workers
 from trifold.provenance import describe_environment
 from trifold.structures import CONSTANT
 from trifold.training.coverage import Track, lay_tracks
 from trifold.training.larger import LargerProblems, find_larger
+from trifold.training.lessons import Teacher
 from trifold.training.loop import SeedTraining, validation_sample
 from trifold.training.merge import merge_states
 from trifold.training.orders import Prepare
@@ -51,6 +53,7 @@ class Prepared:
     provenance            what each model says of its training, but for the seed
     tracks                held-out problems that policies are followed on while they train
     larger                problems that could not be labelled whole: policies are tried on them, if they are given
+    teacher               who says what is good where the policy goes, if there is one
     """
 
     folder: RunFolder
@@ -65,6 +68,7 @@ class Prepared:
     tracks: list[Track]
     larger: LargerProblems | None
     ranks: Ranks = ALONE
+    teacher: Teacher | None = None
 
     @property
     def backend(self) -> Backend:
@@ -86,9 +90,8 @@ class Prepared:
         model = begin_model(self.first, seed)
         model.provenance = self.provenance | {"settings": self.settings.to_json() | {"seed": seed}}
         folder = self.folder.seed(seed)
-        return SeedTraining(
-            model, self.training, self.validation, self.settings, seed, folder, self.tracks, self.larger, self.ranks
-        )
+        data = model, self.training, self.validation, self.settings, seed, folder
+        return SeedTraining(*data, self.tracks, self.larger, self.ranks, self.teacher)
 
 
 def prepare(
@@ -101,13 +104,10 @@ def prepare(
 ) -> Prepared:
     """Label, split and encode the problems of a run's config, and write what came of them to its folder."""
     config, settings = ModelConfig.from_json(content["model"]), Settings.from_json(content["settings"])
-    if settings.batch < ranks.count:
-        raise TrifoldError(
-            f"{ranks.count} processes cannot share a batch of {settings.batch}",
-            remedy="use fewer processes, or a larger batch, such as --set batch=64",
-        )
+    _check_ranks(ranks, settings, content)
     ranks.use(content["device"])
     files = read_folder(Path(content["directory"]))
+    teacher = Teacher.read(content, load_domain(files.domain))
     domain_text, problems = read_text(files.domain), [*files.training, *files.validation]
     watcher.labelling(len(problems))
     labelled = label_problems(files.domain, problems, content, workers, cache, watcher.labelled)
@@ -121,6 +121,9 @@ def prepare(
     options: dict[str, Any] = {"dead_end_target": target, "with_actions": config.has_actions, "device": device}
     validation = Dataset.build(held_out, config.build_encoder(), **options, max_gib=0)
     summary = describe_data(domain_text, labelled, parts, target, data, validation)
+    if teacher is not None:
+        teacher = teacher.practising(labelled[: len(files.training)], parts)
+        summary["lessons"] = teacher.to_json()
     _check_unchanged(folder, summary, content["directory"])
 
     summary["backend"] = training_name(first.backend)
@@ -143,7 +146,21 @@ def prepare(
     here = workers if isinstance(workers, int) else None  # a cluster would be asked by several seeds at once
     larger = LargerProblems(files.domain, found, device, here, memory) if found else None
     common = config, settings, domain_text, domain, data, validation, first, provenance
-    return Prepared(folder, *common, tracks, larger, ranks)
+    return Prepared(folder, *common, tracks, larger, ranks, teacher)
+
+
+def _check_ranks(ranks: Ranks, settings: Settings, content: dict[str, Any]) -> None:
+    """Raise unless so many processes can do this training."""
+    if settings.batch < ranks.count:
+        raise TrifoldError(
+            f"{ranks.count} processes cannot share a batch of {settings.batch}",
+            remedy="use fewer processes, or a larger batch, such as --set batch=64",
+        )
+    if content.get("teacher") is not None and not ranks.is_alone:
+        raise TrifoldError(
+            f"a pupil has a teacher in one process, and not in {ranks.count}",
+            remedy="leave out torchrun, or --teacher",
+        )
 
 
 def label_problems(
@@ -211,9 +228,15 @@ def _check_unchanged(folder: RunFolder, found: dict[str, Any], directory: str) -
     """Raise if the run began with other data than was found now."""
     if (folder.path / "data.json").exists():
         with folder.opened("data.json") as before:
-            known, atoms = before["hash"], before["atoms"]
+            known, atoms, lessons = before["hash"], before["atoms"], before.get("lessons")
         if known != found["hash"]:
             raise _changed(directory)
+        if lessons != found.get("lessons"):
+            raise TrifoldError(
+                "the teacher or its practice problems have changed since this run began",
+                place=str(folder.path),
+                remedy="restore them, or train anew in another folder",
+            )
         if new := sorted(name for name in found["atoms"] if name.startswith(CONSTANT) and name not in atoms):
             raise TrifoldError(
                 f"this run began with a version that did not tell constants from other objects: {', '.join(new)}",

@@ -1,6 +1,6 @@
 """Run folders: all that a training leaves behind, and all that it needs to go on.
 
-config.json         what was asked for: data folder, architecture, settings, threads
+config.json         what was asked for: data folder, architecture, settings, teacher, threads
 environment.json    versions and hardware
 data.json           problems, their roles, outcomes and counts, the rule of the split, and the hash of the data
 model.safetensors   the best model of all seeds
@@ -9,6 +9,7 @@ seed-N/             for each seed:
   metrics.jsonl       one line per validation
   best.safetensors    the best model so far, as ``keep_by`` of the recipe has it
   last.safetensors    the last save: weights, optimizer and counters, in one file, so that it is whole
+  lessons.jsonl       where there is a teacher: one line per way of practice, see ``lessons``
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ class TrainingState:
     since, loss_sum   the steps since then, and the sum of their losses
     lapses            how often the weights were lost, and those that are kept taken again
     beyond            batches that were beyond the backend, whose steps the reference took
+    rounds            of practice that the pupil of a teacher has had
+    best_rounds       and that the weights had had that are kept
     """
 
     step: int = 0
@@ -78,9 +81,13 @@ class TrainingState:
     larger_problems: int = 0
     larger_moment: int = 0
     larger_seconds: float = 0.0
+    rounds: int = 0
+    best_rounds: int = 0
 
     def rank(self, keep_by: str) -> tuple[float, ...]:
         """Where the kept weights stand among others: less is better; a policy that was not followed has solved none.
+
+        Weights that were taught more come first: what is held out is small, and does not tell what they learned by it.
 
         >>> mine, other = TrainingState(best=0.3, best_solved=4, best_length=1.1), TrainingState(best=0.2)
         >>> mine.rank("policy") < other.rank("policy"), mine.rank("loss") < other.rank("loss")
@@ -88,8 +95,9 @@ class TrainingState:
         """
         loss = math.inf if self.best is None else self.best
         if keep_by == "loss":
-            return (loss,)
-        return -(self.best_solved or 0), math.inf if self.best_length is None else self.best_length, loss
+            return -self.best_rounds, loss
+        length = math.inf if self.best_length is None else self.best_length
+        return -self.best_rounds, -(self.best_solved or 0), length, loss
 
     @classmethod
     def from_json(cls, values: object) -> TrainingState:

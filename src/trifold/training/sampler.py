@@ -1,4 +1,4 @@
-"""Balanced mini-batches: as many distinct V* as possible in each."""
+"""Balanced mini-batches: as many distinct V* as possible in each; and some that are taught, where there are such."""
 
 from __future__ import annotations
 
@@ -60,3 +60,28 @@ class BalancedSampler:
             return np.concatenate([generator.permutation(values) for _ in range(rounds)])[: self.batch]
         places = (np.arange(self.batch) + generator.random()) / self.batch
         return np.searchsorted(self.bounds, places, side="right")
+
+
+class TaughtSampler:
+    """Draws a part of each batch from states that were taught, all equally often, and the rest as labelled ones are.
+
+    Those that were taught lie behind the labelled ones. Again a batch depends on the seed and the step alone.
+
+    >>> labelled = BalancedSampler(torch.tensor([0.0, 1.0, 2.0]), batch=2, seed=0)
+    >>> [index >= 3 for index in TaughtSampler(labelled, taught=5, part=2).draw(7).tolist()]
+    [False, False, True, True]
+    """
+
+    def __init__(self, labelled: BalancedSampler, taught: int, part: int) -> None:
+        self.labelled, self.taught, self.part = labelled, taught, part
+        self.batch = labelled.batch + part
+        shares = [labelled.shares * labelled.batch, torch.full((taught,), part / taught, dtype=torch.float64)]
+        self.shares = torch.cat(shares) / self.batch  # (states,) of all draws, in the mean
+
+    def draw(self, step: int) -> Tensor:
+        """(batch,) the states of this step."""
+        generator = np.random.default_rng(
+            (self.labelled.seed, step, self.taught)
+        )  # other numbers than the labelled ones'
+        chosen = len(self.labelled.targets) + generator.integers(self.taught, size=self.part)
+        return torch.cat([self.labelled.draw(step), torch.from_numpy(chosen)])

@@ -38,6 +38,10 @@ class Settings:
     keep_by            which weights are the best, within a seed and among seeds. "loss", the paper's: those of the
                        least validation loss. "policy": those whose policy solves most held-out problems; of equals
                        those with the shortest plans, then with the least validation loss
+    alone              the share of a training without the teacher, if there is one: see ``lessons``
+    rounds             how often it practises, evenly over the rest
+    ways               practice problems in a round
+    taught             the share of each batch, from the first round on, that are states it was taught
     """
 
     steps: int = 200_000
@@ -56,9 +60,14 @@ class Settings:
     seed: int = 0
     seeds: int = 1
     keep_by: str = "loss"
+    alone: float = 0.4
+    rounds: int = 8
+    ways: int = 4
+    taught: float = 0.5
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "learning_rate", "validate_every", "validation_states", "seeds"):
+        positive = ("steps", "batch", "learning_rate", "validate_every", "validation_states", "seeds", "rounds", "ways")
+        for name in positive:
             if not 0 < getattr(self, name) < math.inf:
                 raise TrifoldError(f"{name} must be positive, not {getattr(self, name)}")
         choices = {"kernels": KERNELS, "schedule": SCHEDULES, "dead_ends": DEAD_ENDS, "keep_by": KEEP_BY}
@@ -70,6 +79,9 @@ class Settings:
                 raise TrifoldError(f"{name} must be positive, not {getattr(self, name)}", remedy="or leave it out")
         if not 0 <= self.balance <= 1:
             raise TrifoldError(f"balance lies between 0 and 1, not at {self.balance:g}")
+        for name in ("alone", "taught"):
+            if not 0 <= getattr(self, name) < 1:
+                raise TrifoldError(f"{name} is a share from 0 to less than 1, not {getattr(self, name):g}")
         if not 0 <= self.seed < 2**32:
             raise TrifoldError(f"a seed lies between 0 and 2³² − 1, not at {self.seed}")
 

@@ -12,7 +12,7 @@ from trifold.nn import REFERENCE, Backend, choose_backend
 from trifold.training.captured import CapturedStep
 from trifold.training.loss import are_asked, batch_loss, share_of_means
 from trifold.training.parallel import ALONE, GradientSum, Ranks
-from trifold.training.sampler import BalancedSampler
+from trifold.training.sampler import BalancedSampler, TaughtSampler
 
 
 def training_backend(model: Model, data: Dataset, kernels: str) -> Backend:
@@ -73,7 +73,7 @@ class TrainingStep:
         model: Model,
         optimizer: torch.optim.Optimizer,
         data: Dataset,
-        sampler: BalancedSampler,
+        sampler: BalancedSampler | TaughtSampler,
         clip: float | None = None,
         ranks: Ranks = ALONE,
     ) -> None:

@@ -66,6 +66,8 @@ def train(
     cache: Path | None = None,
     watcher: Watcher | None = None,
     try_larger: bool = True,
+    teacher: Path | str | None = None,
+    practice: Path | str | None = None,
     **changes: Value,
 ) -> TrainingResult:
     """Learn a value function from the problems of a folder.
@@ -75,6 +77,8 @@ def train(
     recipe      the name of a shipped one, such as "paper", "fast", "small" or that of a shipped model, a TOML file or a
                 ``Recipe``; None is "fast" on a GPU, and else "laptop", which ends in about twenty minutes
     try_larger  whether the policy is tried on problems that could not be labelled, while it is trained and in the end
+    teacher     a model, by name or file, that says what is good in the states that the policy visits: see ``lessons``
+    practice    the folder of problems on which it visits them, of any size; None is those that it is trained on
     changes     values that differ from the recipe's, such as steps=500 or t=2
 
     >>> result = train("gripper", "runs/first", recipe="small", steps=2)  # gripper/domain.pddl, …
@@ -89,7 +93,7 @@ def train(
         read_folder(Path(directory))
         if recipe is None:
             told.chose(chosen.name, chosen.settings.minutes)
-        content = describe_run(Path(directory), chosen, choose_device(device))
+        content = describe_run(Path(directory), chosen, choose_device(device), teacher, practice)
         with folder.locked():
             folder.refuse_if_begun()
             return _run(folder, content, workers, cache, told, try_larger, ranks)
@@ -197,7 +201,9 @@ def _run(
 def _train_all(prepared: Prepared, endings: dict[int, Ending], watcher: Watcher) -> None:
     """Train every seed, and keep the best and draw the curves whenever some have ended."""
     starts = [partial(prepared.start, seed) for seed in prepared.seeds]
-    most = at_once(captures(prepared.backend, prepared.training) and prepared.ranks.is_alone)
+    is_captured = captures(prepared.backend, prepared.training)
+    # What a pupil is taught is its own, beside a copy of what is labelled: there is no room for several.
+    most = at_once(is_captured and prepared.ranks.is_alone and prepared.teacher is None)
     for ended in train_seeds(starts, watcher.progress, most, prepared.training.targets.device):
         new = dict(zip(prepared.seeds[len(endings) :], ended, strict=False))
         endings |= new
