@@ -43,7 +43,6 @@ SLOW = [
     "tests/evaluation/test_campaign.py",
     "tests/evaluation/test_first_plan.py",
     "tests/evaluation/test_references.py",
-    "tests/experiments/test_distillation.py",
     "tests/experiments/test_site.py",
     "tests/experiments/test_site_states.py",
     "tests/explanation/test_following.py",
