@@ -39,7 +39,7 @@ ENCODED_GIB = 0.125
 """Encoded data that is kept on a CPU, where a step takes far longer than encoding its batch: little is to gain."""
 
 ENCODED_SHARE_OF_A_CARD = 0.25
-"""The share of a card's memory that may hold encoded data."""
+"""The share of a card's free memory that may hold encoded data."""
 
 SIGNS = (
     "bad_alloc",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,14 +14,14 @@ from trifold.data import Dataset, label, read_folder
 from trifold.domains import DOMAINS, domain_text, write_problems
 from trifold.errors import TrifoldError
 from trifold.model import HEADS, Model, ModelConfig
-from trifold.nn import BACKENDS, REFERENCE, RGNN, EdgeTransformer
+from trifold.nn import BACKENDS, REFERENCE, EdgeTransformer
 from trifold.pddl import expand
-from trifold.training import resume, train
+from trifold.training import resume, step, train
 from trifold.training.captured import CapturedStep, likely_sizes
 from trifold.training.loss import batch_loss
 from trifold.training.run import RunFolder
 from trifold.training.sampler import BalancedSampler
-from trifold.training.step import TrainingStep, build_optimizer, captures, training_backend
+from trifold.training.step import TrainingStep, build_optimizer
 
 # What labels may not be a fork of a process that has used the GPU: nothing was labelled so.
 pytestmark = [pytest.mark.real_children] if torch.cuda.is_available() else []
@@ -58,49 +57,48 @@ def test_batches_fit_where_large_values_belong_to_large_states(balance: float) -
         assert (drawn.mean(0) > 16 * sizes.mean(1) * 1.5).all()  # a mean over states would be too small
 
 
-def test_an_edge_transformer_is_fused_on_cuda_whatever_its_size_and_where_its_data_lies() -> None:
-    """Where that does not fit on the device, no step is captured, but the kernels train: they have gradients."""
-    pytest.importorskip("triton")
-    device = torch.device("cuda")
-    data: Any = SimpleNamespace(encoder=object())
-    resident: Any = SimpleNamespace(encoder=None)
-    edge_transformer, rgnn = BACKENDS[EdgeTransformer][0], BACKENDS[RGNN][0]
-    assert [captures(backend, resident) for backend in (edge_transformer, rgnn, REFERENCE)] == [True, True, False]
-    assert not any(captures(backend, data) for backend in (edge_transformer, rgnn, REFERENCE))
-
-    def chosen(config: ModelConfig, kernels: str) -> str:
-        model: Any = SimpleNamespace(network=SimpleNamespace(embed=config.build_network([])), device=device)
-        return training_backend(model, data, kernels).name
-
-    names = [chosen(ModelConfig(encoder="marks", dim=24), kernels) for kernels in ("auto", "fused", "reference")]
-    assert names == ["cuda", "cuda", "reference"]
-    assert chosen(ModelConfig(dim=32), "auto") == "reference"
-    with pytest.raises(TrifoldError, match="do not fit on the device"):
-        chosen(ModelConfig(dim=32), "fused")
-
-
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's, of lanes that are masked out
-def test_an_edge_transformer_whose_data_is_not_resident_steps_by_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_beyond_the_captured_step_of_an_edge_transformer_is_taken_by_kernels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Without a graph, to what the reference's steps come to."""
     attention = pytest.importorskip("trifold.nn.triangular_attention")
     attend, calls = attention.attend_and_sum, []
     monkeypatch.setattr(attention, "attend_and_sum", lambda *given: calls.append(given) or attend(*given))
+    monkeypatch.setattr(step, "CapturedStep", lambda *given, **options: lambda indices, following, shares: None)
     domain, device = domain_text("gripper"), "cuda" if torch.cuda.is_available() else "cpu"
     space = expand(domain, DOMAINS["gripper"].problem(random.Random(0), 1), 1000)
     config = ModelConfig(encoder="marks", dim=16, layers=2)
-    data = Dataset.build([space], config.build_encoder(), dead_end_target=9, device=device, max_gib=0)
+    data = Dataset.build([space], config.build_encoder(), dead_end_target=9, device=device)
     weights = []
     for backend, attended in ((BACKENDS[EdgeTransformer][0], 2 * 2), (REFERENCE, 0)):
         model = Model.fresh(config, space.table.signature, domain, data.atom_counts, 0).to(device)
         model.backend = backend
         optimizer = torch.optim.SGD(model.network.parameters(), lr=0.1)
-        step = TrainingStep(model, optimizer, data, BalancedSampler(data.targets, 3, 0))
+        take_step = TrainingStep(model, optimizer, data, BalancedSampler(data.targets, 3, 0))
         calls.clear()
-        for batch in (torch.tensor([0, 1, 2]), torch.tensor([3, 4, 5])):
-            step(batch, batch)
-        assert len(calls) == attended
+        take_step(0)
+        take_step(1)
+        assert len(calls) == attended and take_step.beyond == (2 if attended else 0)
         weights.append(torch.cat([weight.detach().flatten() for weight in model.network.parameters()]))
     torch.testing.assert_close(*weights, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.parametrize("encoder", ["plain", "pairs", "oblivious", "marks"])
+def test_a_training_whose_states_do_not_fit_is_captured_stretch_by_stretch(
+    folder: Path, tmp_path: Path, encoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its batches, and so its losses, are those of the training whose states fit."""
+    options: dict[str, Any] = SETTINGS | {"encoder": encoder, "dim": 32, "layers": 6, "device": "cuda"}
+    found = {}
+    for name, gib in (("whole", 1.0), ("stretches", 0.0)):
+        monkeypatch.setattr("trifold.data.dataset.room", lambda device, held=0, gib=gib: gib)
+        train(folder, tmp_path / name, "small", **options)
+        found[name] = RunFolder(tmp_path / name).seed(0).metrics()
+        assert Model.load(tmp_path / name).provenance["backend"] == "cuda"
+    for one, other in zip(found["whole"], found["stretches"], strict=True):
+        assert one["loss"] == pytest.approx(other["loss"], rel=0.02) and not other["beyond"]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")

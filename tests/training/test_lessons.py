@@ -18,6 +18,7 @@ from torch import Tensor
 from trifold.domains import write_problems
 from trifold.errors import TrifoldError
 from trifold.model import Model, checkpoint
+from trifold.nn import Backend
 from trifold.pddl import Problem, load_domain, load_problem
 from trifold.planning import states_along
 from trifold.shipped import pretrained
@@ -224,11 +225,12 @@ def test_from_the_first_round_on_half_of_each_batch_is_taught_and_none_before(
     batches: list[tuple[Tensor, int]] = []
 
     class Watched(TrainingStep):
-        def __call__(self, indices: Tensor, following: Tensor) -> Tensor:
+        def __call__(self, number: int) -> Tensor:
+            indices = self.sampler.draw(number)
             batches.append((indices, len(self.data)))
             structures, targets = self.data.take(indices)
             assert len(structures) == len(targets) == 8
-            return super().__call__(indices, following)
+            return super().__call__(number)
 
     monkeypatch.setattr(loop, "TrainingStep", Watched)
     result = run_tiny(folder, tmp_path / "run", practice, steps=20, alone=0.5, rounds=2)
@@ -259,7 +261,8 @@ def test_a_captured_step_is_built_anew_on_all_that_was_taught(
             """Each batch is beyond it."""
 
     monkeypatch.setattr(step, "CapturedStep", Captured)
-    monkeypatch.setattr(step, "captures", lambda backend, data: True)
+    monkeypatch.setattr(Backend, "captured", True)
+    monkeypatch.setattr("trifold.model.model.layer_rows", lambda encoded: torch.tensor(2**40))  # beyond any look
     run_tiny(folder, tmp_path / "run", practice)
     assert len(built) == 4 and built == sorted(set(built))
     assert outcome(tmp_path / "run")[1]["beyond"] == 12
@@ -457,8 +460,8 @@ def test_a_pupil_whose_weights_are_lost_does_not_practise(
     steps = itertools.count(1)
 
     class BadStep(TrainingStep):
-        def __call__(self, indices: Tensor, following: Tensor) -> Tensor:
-            loss = super().__call__(indices, following)
+        def __call__(self, number: int) -> Tensor:
+            loss = super().__call__(number)
             return loss * math.nan if next(steps) == 7 else loss
 
     monkeypatch.setattr(loop, "TrainingStep", BadStep)

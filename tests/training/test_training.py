@@ -261,9 +261,9 @@ def test_weights_that_are_lost_are_those_of_the_least_loss_again(
     taken: list[list[Tensor]] = []
 
     class BadStep(TrainingStep):
-        def __call__(self, *batches: Tensor) -> Tensor:
+        def __call__(self, number: int) -> Tensor:
             taken.append([parameter.detach().clone() for parameter in self.network.parameters()])
-            loss = super().__call__(*batches)
+            loss = super().__call__(number)
             if len(taken) == 7:
                 for parameter in self.network.parameters():
                     parameter.data *= blow
@@ -459,6 +459,8 @@ def test_a_gradient_beyond_the_clip_is_scaled_down_to_it() -> None:
     network = torch.nn.Linear(1, 1, bias=False)
 
     class Data:
+        encoder = None
+
         def take(self, indices: torch.Tensor) -> tuple[Any, torch.Tensor]:
             states = SimpleNamespace(disjoint_union=lambda: indices[:, None].float())
             return states, torch.full((len(indices), 1), 100.0)
@@ -467,8 +469,8 @@ def test_a_gradient_beyond_the_clip_is_scaled_down_to_it() -> None:
         optimizer = torch.optim.SGD(network.parameters(), lr=0.0)
         read = SimpleNamespace(parameters=network.parameters, read=lambda states, backend: (network(states), None))
         model = SimpleNamespace(network=read, backend=REFERENCE)
-        step = TrainingStep(model, optimizer, Data(), None, clip)
-        step(torch.tensor([2, 4]), torch.tensor([0, 0]))
+        sampler = SimpleNamespace(draw=lambda number: torch.tensor([2, 4]))
+        TrainingStep(model, optimizer, Data(), sampler, clip)(0)
         return float(network.weight.grad)
 
     assert gradient(None) == gradient(5.0) == -3.0

@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import cycle, pairwise
+from itertools import count, cycle
 from pathlib import Path
 
 import torch
@@ -20,10 +20,10 @@ from trifold.bench.work import count_work
 from trifold.data import Dataset
 from trifold.encoders import Encoder, encode_all
 from trifold.model import Model
-from trifold.nn import PRECISIONS
+from trifold.nn import PRECISIONS, choose_backend
 from trifold.pddl import ARRAYS, StateSpace, expand, expand_with_pymimir
 from trifold.structures import Structures
-from trifold.training import BalancedSampler, Settings, TrainingStep, build_optimizer, training_backend
+from trifold.training import BalancedSampler, Settings, TrainingStep, build_optimizer
 
 BATCHES = 16
 """So many batches are drawn, and taken in turns."""
@@ -85,8 +85,8 @@ def time_training(bench: Bench, model: Model, data: Dataset, batch: int, seed: i
         fresh = Model.fresh(model.config, model.signature, model.domain_text, model.training_atoms, seed)
         fresh.to(bench.machine.device, kernels).network.train()
         optimizer = build_optimizer(fresh.network, Settings().learning_rate, fresh.backend)
-        step, turn = TrainingStep(fresh, optimizer, data, sampler), cycle(pairwise([*batches, batches[0]]))
-        timing = bench.time(lambda: step(*next(turn)))
+        step, numbers = TrainingStep(fresh, optimizer, data, sampler), count()
+        timing = bench.time(lambda: step(next(numbers)))
         precision = PRECISIONS["mixed"] if fresh.backend.halves else "ieee"
         floor = partial(floor_of_work, machine=bench.machine, training=True, precision=precision)
         return Measurement(
@@ -94,7 +94,7 @@ def time_training(bench: Bench, model: Model, data: Dataset, batch: int, seed: i
         )
 
     reference = measure("reference")
-    if training_backend(model, data, "auto").name != "cuda":
+    if choose_backend(model.network.embed, model.device).name != "cuda":
         return [reference]
     assert reference.timing
     return [replace(measure("fused"), against=("reference", reference.timing)), reference]

@@ -1,7 +1,7 @@
 """Labelled data sets: label, cache, split, encode."""
 
 from trifold.data.advice import advise, compare_extents, describe_extent
-from trifold.data.dataset import DEAD_ENDS, Dataset, dead_end_target
+from trifold.data.dataset import DEAD_ENDS, Dataset, dead_end_target, room
 from trifold.data.extent import Extent, Reach
 from trifold.data.folder import ProblemFolder, read_folder
 from trifold.data.labels import Labelled, default_cache, label
@@ -33,6 +33,7 @@ __all__ = [
     "read_folder",
     "recorded_split",
     "remedy_of",
+    "room",
     "split",
     "summarise_labels",
 ]

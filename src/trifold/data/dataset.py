@@ -56,7 +56,6 @@ class Dataset:
         ones stay, often a hundred times smaller, and each mini-batch is encoded when it is taken. ``on_progress`` is
         called with how many of the states are encoded.
         """
-        max_gib = room(torch.device(device)) if max_gib is None else max_gib
         plain, targets = _gather(spaces, dead_end_target, with_actions)
         encoder = Queried(encoder) if with_actions else encoder
         plain = plain.to(device)  # encoded where it is used
@@ -89,7 +88,7 @@ class Dataset:
         """These states alone, encoded once and for all."""
         chosen, targets = self.structures.take(indices), self.targets[indices.to(self.targets.device)]
         if self.encoder is not None:
-            chosen = encode_all(self.encoder, chosen)
+            chosen = replace(encode_all(self.encoder, chosen), pairs=None)  # as those that ``build`` encodes
         weights = self.weights[indices.to(self.targets.device)]
         return replace(self, structures=chosen, encoder=None, targets=targets, weights=weights)
 
@@ -127,31 +126,34 @@ def _gather(
 
 
 def _encode_within(
-    max_gib: float, encoder: Encoder, plain: Structures, on_progress: Callable[[int, int], None] | None
+    max_gib: float | None, encoder: Encoder, plain: Structures, on_progress: Callable[[int, int], None] | None
 ) -> tuple[Structures | None, dict[str, int]]:
     """The encoded structures, or None if they take more memory, and how many atoms of each relation were met."""
     names = encoder.signature(plain.signature).names
     met = torch.zeros(len(names), dtype=torch.int64, device=plain.device)
     resident: list[Structures] = []
-    encoded, size = 0, 0
-    for chunk in encode_chunks(encoder, plain) if max_gib else ():
+    encoded, size, fits = 0, 0, max_gib != 0
+    for chunk in encode_chunks(encoder, plain) if fits else ():
         # Which pair an element is matters to a reader, not to a network.
         resident.append(replace(chunk, pairs=None))
         met += chunk.atom_counts.sum(1)
         encoded, size = encoded + len(chunk), size + resident[-1].nbytes
         if on_progress is not None:
             on_progress(encoded, len(plain))
-        if size > max_gib * 2**30:
+        fits = size <= 2**30 * (room(plain.device, size) if max_gib is None else max_gib)
+        if not fits:
             break
-    fits = encoded == len(plain) and size <= max_gib * 2**30
     return concatenate(resident) if fits else None, dict(zip(names, met.tolist(), strict=True))
 
 
-def room(device: torch.device) -> float:
-    """How many GiB of encoded data a device keeps."""
+def room(device: torch.device, held: int = 0) -> float:
+    """How many GiB of encoded data a device keeps: of a card a share of what is free, or ``held`` by such data already.
+
+    So trainings that begin on one card at the same time come to share what there is.
+    """
     if device.type != "cuda":
         return ENCODED_GIB
-    return ENCODED_SHARE_OF_A_CARD * torch.cuda.get_device_properties(device).total_memory / 2**30
+    return ENCODED_SHARE_OF_A_CARD * (torch.cuda.mem_get_info(device)[0] + held) / 2**30
 
 
 def dead_end_target(spaces: Sequence[StateSpace], choice: str) -> float | None:

@@ -23,7 +23,7 @@ from trifold.training.recipe import (
 from trifold.training.run import RunFolder
 from trifold.training.sampler import BalancedSampler
 from trifold.training.settings import Settings
-from trifold.training.step import TrainingStep, build_optimizer, training_backend
+from trifold.training.step import TrainingStep, build_optimizer
 from trifold.training.train import TrainingResult, resume, train
 from trifold.training.watcher import Watcher
 
@@ -59,5 +59,4 @@ __all__ = [
     "resume",
     "shipped_recipes",
     "train",
-    "training_backend",
 ]

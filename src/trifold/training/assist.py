@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-from torch import Tensor
 
 from trifold.data import Dataset, read_folder, recorded_split
 from trifold.errors import TrifoldError
@@ -126,19 +125,14 @@ class Seed:
         self.model.network.load_state_dict(order.weights)
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": order.moments, "param_groups": groups})
-        self.sampler = BalancedSampler(data.targets, settings.batch, order.seed, data.weights, settings.balance)
-        self.take_step = TrainingStep(self.model, self.optimizer, data, self.sampler, settings.clip, ranks)
-        self.drawn: tuple[int, Tensor] | None = None
+        sampler = BalancedSampler(data.targets, settings.batch, order.seed, data.weights, settings.balance)
+        self.take_step = TrainingStep(self.model, self.optimizer, data, sampler, settings.clip, ranks)
         ranks.meet()
 
     def step(self, order: Step) -> None:
         """Take this process's share of a step."""
         set_rate(self.optimizer, order.rate)
-        following = self.sampler.draw(order.number + 1)
-        is_drawn = self.drawn is not None and self.drawn[0] == order.number
-        batch = self.drawn[1] if self.drawn is not None and is_drawn else self.sampler.draw(order.number)
-        self.drawn = order.number + 1, following
-        self.take_step(batch, following)
+        self.take_step(order.number)
 
     def go_back(self, order: GoBack) -> None:
         """Take the best weights again."""

@@ -115,16 +115,16 @@ class SeedTraining:
         self.held_out = self.validation.encoded(validation_sample(self.validation, settings))
 
     def _build_step(self) -> None:
-        """The sampler and the step, on what is labelled and what was taught so far."""
+        """The step, on what is labelled and what was taught so far."""
         settings, data, batch = self.settings, self.data, self.settings.batch
         taught = None if self.lessons is None else self.lessons.structures
         part = int(settings.taught * batch) if taught is not None else 0
         labelled = BalancedSampler(data.targets, batch - part, self.seed, data.weights, settings.balance)
-        self.sampler: BalancedSampler | TaughtSampler = labelled
+        sampler: BalancedSampler | TaughtSampler = labelled
         if self.lessons is not None and taught is not None:
             data = data.add(taught, self.lessons.targets, self.model.queried)
-            self.sampler = TaughtSampler(labelled, len(taught), part)
-        self.take_step = TrainingStep(self.model, self.optimizer, data, self.sampler, settings.clip, self.ranks)
+            sampler = TaughtSampler(labelled, len(taught), part)
+        self.take_step = TrainingStep(self.model, self.optimizer, data, sampler, settings.clip, self.ranks)
 
     @property
     def beyond(self) -> int:
@@ -196,7 +196,7 @@ def train_seed(
         return training.state
     settings, start = training.settings, training.state
     total = torch.tensor(start.loss_sum, dtype=torch.float64, device=training.data.targets.device)
-    following, done = training.sampler.draw(start.step), False
+    done = False
     started, began = clock(), time.monotonic()
     saved = shown = began
     while not done:
@@ -204,14 +204,12 @@ def train_seed(
             told = _progress(training, start, float(total), time.monotonic() - began)
             show(replace(told, practises=training.term))
             training.practise(clock)
-            following = training.sampler.draw(training.state.step)
         state = training.state
         if state.step < settings.steps:
             rate = training.rate
             set_rate(training.optimizer, rate)
             training.ranks.tell(Step(state.step, rate))
-            batch, following = following, training.sampler.draw(state.step + 1)
-            total += training.take_step(batch, following)
+            total += training.take_step(state.step)
             state = replace(state, step=state.step + 1, since=state.since + 1)
 
         now, seconds = time.monotonic(), start.seconds + clock() - started

@@ -25,7 +25,7 @@ from trifold.data import (
 from trifold.errors import TrifoldError
 from trifold.files import read_text
 from trifold.model import Model, ModelConfig
-from trifold.nn import Backend
+from trifold.nn import Backend, choose_backend
 from trifold.pddl import load_domain
 from trifold.processes import Workers
 from trifold.provenance import describe_environment
@@ -40,7 +40,7 @@ from trifold.training.parallel import ALONE, Ranks
 from trifold.training.recipe import recorded_recipe
 from trifold.training.run import RunFolder
 from trifold.training.settings import Settings
-from trifold.training.step import training_backend, training_name
+from trifold.training.step import training_name
 from trifold.training.watcher import Watcher
 
 
@@ -190,7 +190,7 @@ def encode(
         data = merge_states(data, config)
     signature, schemas = spaces[0].table.signature, spaces[0].actions.schemas if config.has_actions else ()
     first = Model.fresh(config, signature, domain_text, data.atom_counts, settings.seed, schemas).to(device)
-    first.backend = training_backend(first, data, settings.kernels)
+    first.backend = choose_backend(first.network.embed, first.device, settings.kernels)
     return data, first, target
 
 

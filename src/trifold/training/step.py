@@ -6,32 +6,13 @@ import torch
 from torch import Tensor
 
 from trifold.data import Dataset
-from trifold.errors import TrifoldError
 from trifold.model import Model
-from trifold.nn import REFERENCE, Backend, choose_backend
+from trifold.nn import REFERENCE, Backend
 from trifold.training.captured import CapturedStep
 from trifold.training.loss import are_asked, batch_loss, share_of_means
 from trifold.training.parallel import ALONE, GradientSum, Ranks
 from trifold.training.sampler import BalancedSampler, TaughtSampler
-
-
-def training_backend(model: Model, data: Dataset, kernels: str) -> Backend:
-    """Who computes the network in a training; raises if kernels are asked for and cannot run.
-
-    Where the encoded states do not fit on the device, no step is captured: one without gradients of its own is then
-    left to the reference.
-    """
-    backend = choose_backend(model.network.embed, model.device, kernels)
-    if backend.gradients or not backend.captured or data.encoder is None:
-        return backend
-    if kernels == "fused":
-        raise TrifoldError("the encoded states do not fit on the device", remedy="use --kernels reference")
-    return REFERENCE
-
-
-def captures(backend: Backend, data: Dataset) -> bool:
-    """Whether training steps are captured: such a step reads the encoded states where they lie."""
-    return backend.captured and data.encoder is None
+from trifold.training.stretch import Stretch
 
 
 def training_name(backend: Backend) -> str:
@@ -57,12 +38,13 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 
 
 class TrainingStep:
-    """Indices of a batch, and of the next → the loss of the first, after the optimizer has stepped on it.
+    """The number of a step → its loss, after the optimizer has stepped on the batch that the sampler draws for it.
 
-    The sampler is that which draws them. The loss is that of ``joint_loss``; ``clip`` is the largest norm that its
-    gradient may have. By the backend ``cuda`` the step is captured, and the next batch is laid out meanwhile;
-    ``beyond`` counts the batches that were too large for it, whose steps are taken without a graph: by the reference,
-    if the backend has no gradients but in a graph.
+    The loss is that of ``joint_loss``; ``clip`` is the largest norm that its gradient may have. By the backend ``cuda``
+    the step is captured, and the next batch is laid out meanwhile; ``beyond`` counts the batches that were too large
+    for it, whose steps are taken without a graph: by the reference, if the backend has no gradients but in a graph. A
+    captured step reads encoded states where they lie: where those of all do not fit on the device, they are those of a
+    ``Stretch`` of steps, and the step is captured anew for each.
 
     Of several processes each takes its share of the batch. Their gradients are added up before they are clipped, and
     each lets its own optimizer step: so all have the same weights, and the loss is that of the whole batch.
@@ -77,31 +59,30 @@ class TrainingStep:
         clip: float | None = None,
         ranks: Ranks = ALONE,
     ) -> None:
-        self.network, self.optimizer, self.data, self.clip = model.network, optimizer, data, clip
+        self.model, self.optimizer, self.data, self.sampler, self.clip = model, optimizer, data, sampler, clip
+        self.network = model.network
         self.backend = model.backend if model.backend.gradients else REFERENCE
         self.beyond = 0
         self.ranks, self.whole = ranks, None if ranks.is_alone else GradientSum(list(model.network.parameters()), ranks)
-        if self.whole is not None:
-            self.config, self.asked = model.config, are_asked(data.structures)
+        self.drawn: tuple[int, Tensor] | None = None  # the next step, and its batch
+        self.stretch: Stretch | None = None
         self.captured: CapturedStep | None = None
-        if captures(model.backend, data):
-            self.captured = CapturedStep(
-                model.network,
-                model.backend,
-                optimizer,
-                data.structures,
-                data.targets,
-                sampler.shares,
-                len(ranks.share(torch.arange(sampler.batch))),
-                clip=clip,
-                whole=self.whole,
-            )
+        self.stretches = model.backend.captured and data.encoder is not None
+        if not self.stretches:
+            self._hold(data, sampler)
 
-    def __call__(self, indices: Tensor, following: Tensor) -> Tensor:
+    def __call__(self, number: int) -> Tensor:
+        if self.stretches and (self.stretch is None or number not in self.stretch):
+            self.captured = self.stretch = self.drawn = None  # their memory first
+            self.stretch = Stretch(self.data, self.sampler, number)
+            self._hold(self.stretch.data, self.stretch)
+        indices = self.drawn[1] if self.drawn and self.drawn[0] == number else self.source.draw(number)
+        following = self.source.draw(number + 1)
+        self.drawn = number + 1, following
         own, shares = indices, None
         if self.whole is not None:
             own, following = self.ranks.share(indices), self.ranks.share(following)
-            shares = share_of_means(self.config, own, indices, self.asked)
+            shares = share_of_means(self.model.config, own, indices, self.asked)
         if self.captured is None:
             return self._step(own, shares)
         loss = self.captured(own, following, shares)
@@ -110,9 +91,27 @@ class TrainingStep:
             loss = self._step(own, shares)
         return loss
 
+    def _hold(self, data: Dataset, source: BalancedSampler | TaughtSampler | Stretch) -> None:
+        """Take the batches that the source draws from these data, by a captured step if the backend has one."""
+        self.held, self.source = data, source
+        if self.whole is not None:
+            self.asked = are_asked(data.structures)
+        if self.model.backend.captured:
+            self.captured = CapturedStep(
+                self.network,
+                self.model.backend,
+                self.optimizer,
+                data.structures,
+                data.targets,
+                source.shares,
+                len(self.ranks.share(torch.arange(source.batch))),
+                clip=self.clip,
+                whole=self.whole,
+            )
+
     def _step(self, indices: Tensor, shares: Tensor | None) -> Tensor:
         """The step as one writes it in PyTorch."""
-        structures, targets = self.data.take(indices)
+        structures, targets = self.held.take(indices)
         shares = None if shares is None else shares.to(targets.device)
         loss = batch_loss(self.network, structures, targets, self.backend, shares)
         self.optimizer.zero_grad()

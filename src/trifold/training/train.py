@@ -26,7 +26,6 @@ from trifold.training.recipe import Recipe, Value, default_recipe, read_recipe
 from trifold.training.run import RunFolder
 from trifold.training.settings import Settings
 from trifold.training.situations import find_situation
-from trifold.training.step import captures
 from trifold.training.together import Ending, at_once, train_seeds
 from trifold.training.watcher import Watcher
 
@@ -201,9 +200,8 @@ def _run(
 def _train_all(prepared: Prepared, endings: dict[int, Ending], watcher: Watcher) -> None:
     """Train every seed, and keep the best and draw the curves whenever some have ended."""
     starts = [partial(prepared.start, seed) for seed in prepared.seeds]
-    is_captured = captures(prepared.backend, prepared.training)
     # What a pupil is taught is its own, beside a copy of what is labelled: there is no room for several.
-    most = at_once(is_captured and prepared.ranks.is_alone and prepared.teacher is None)
+    most = at_once(prepared.backend.captured and prepared.ranks.is_alone and prepared.teacher is None)
     for ended in train_seeds(starts, watcher.progress, most, prepared.training.targets.device):
         new = dict(zip(prepared.seeds[len(endings) :], ended, strict=False))
         endings |= new
