@@ -33,7 +33,7 @@ Each cell has how many problems ours solves · how many in the paper (– where 
 with values, on the paper's own files where these are public, and on the suite elsewhere, where the paper's were other
 instances. Ours are of one seed trained for at most {budget:.0f} seconds, on the same problems with the same settings
 but for the architecture; \\* is for one that was trained longer or with several seeds, where there is no other. R-GNN₂
-has k = 32, as in the paper. The paper trained three seeds for twelve hours each.
+has k = 32 and ET a learning rate of 2e-4, as in the paper. The paper trained three seeds for twelve hours each.
 
 ![Coverage by architecture, as a share of the problems of each domain](architectures.svg)
 """

@@ -35,9 +35,10 @@ ARCHITECTURES = (
     Architecture("R-GNN[2]", "rgnn2", ("t=2",)),
     Architecture("R-GNN₂", "compositions", ("encoder=compositions", "dim=32")),
     Architecture("2-GNN", "2gnn", ("encoder=oblivious",)),
-    Architecture("ET", "et", ("encoder=marks",)),
+    Architecture("ET", "et", ("encoder=marks", "learning_rate=2e-4")),
 )
-"""The columns. R-GNN₂ has k = 32, as in the paper; the first three have the names that ``paper.toml`` gives them."""
+"""The columns. R-GNN₂ has k = 32, as in the paper, and ET the paper's learning rate: at 1e-3, where all others learn
+faster, it stood still in five of seven domains. The first three have the names that ``paper.toml`` gives them."""
 
 
 @dataclass(frozen=True)

@@ -32,15 +32,17 @@ RELATIVE = {
     "rgnn": 0.3,  # Logistics: 86 seconds where R-GNN[1] takes 285
     "rgnn0": 0.55,  # and R-GNN[0] 156
     "rgnn1": 1.0,
-    "rgnn2": 4.5,  # four to five times as long (docs/results.md)
+    "rgnn2": 2.0,  # Blocks and Visitall: 1.2 to 1.7 times R-GNN₂, beside others
     "compositions": 1.25,  # Blocks-s: 3.90 ms
     "2gnn": 1.2,  # Blocks-s: 3.64 ms
-    "et": 8.7,  # Blocks-s: 27.0 ms, before its step was captured
+    "et": 1.2,  # Blocks-s: 3.2 ms (docs/kernels.md); beside others as long as R-GNN[2]
 }
 """What a step of each architecture costs, that of R-GNN[1] being 1."""
 
-SHARED = 0.5
-"""How much slower a training is for each other beside it: 4.25 ms alone, 2 × 3.23 and 3 × 2.77 side by side."""
+SHARED = 0.25
+"""How much slower a training is for each other beside it, with MPS: 13 at once took 1.5 to 6 times as long as alone,
+but for the smallest, whose steps wait for their launches. Without, 4.25 ms are 2 × 3.23 and 3 × 2.77 side by side.
+"""
 
 START = 60.0
 """Seconds in which a training, or one that goes on, loads its labels and compiles its kernels, and in which it ends."""

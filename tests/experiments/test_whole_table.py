@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -193,10 +194,8 @@ def test_the_reasons_in_the_repository_are_what_encoders_say() -> None:
 
 def test_settings_of_architectures_are_those_of_the_papers() -> None:
     for architecture in ARCHITECTURES:
-        changes: Any = {
-            key: int(value) if value.isdigit() else value
-            for key, value in (text.split("=") for text in architecture.settings)
-        }
+        texts = [text.split("=") for text in architecture.settings]
+        changes: Any = {key: value if value.isalpha() else tomllib.loads(f"x = {value}")["x"] for key, value in texts}
         config = read_recipe("logistics-values", changes).model
         assert config.label == architecture.label and config.heads == "values"
         assert config.dim == (32 if architecture.label == "R-GNN₂" else 64)
