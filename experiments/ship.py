@@ -1,6 +1,7 @@
 """Put the model of a training run into the box: half precision on disk if that changes no decision.
 
     python experiments/ship.py runs/logistics logistics --problems suite/logistics/validation
+    python experiments/ship.py runs/logistics-both logistics-values --values-alone --problems suite/logistics/validation
 
 The policies of the full-precision model are followed on the problems, by values and by scores of actions if it has
 them, and at every step both models choose. If any choice differs by more than a tie, the weights stay in float32, and
@@ -12,7 +13,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import torch
@@ -87,6 +88,16 @@ def load_run(run: Path) -> Model:
     return model
 
 
+def values_alone(model: Model) -> Model:
+    """A model without its scores of actions: V, as it was learned beside them."""
+    facts = model.signature, model.domain_text, model.training_atoms
+    alone = Model.fresh(replace(model.config, heads="values"), *facts, seed=0)
+    weights = model.network.state_dict()
+    alone.network.load_state_dict({name: weights[name] for name in alone.network.state_dict()})
+    alone.provenance = model.provenance
+    return alone
+
+
 def ship(model: Model, path: Path, problems: Sequence[Path], *, device: str = "cpu", max_steps: int = 1000) -> str:
     """Write the model, and return the type of its weights on disk."""
     domain = model.domain
@@ -110,13 +121,16 @@ def main() -> None:
     parser.add_argument("name", help="such as logistics")
     parser.add_argument("--problems", type=Path, nargs="+", required=True, help="folders or files to compare on")
     parser.add_argument("--out", type=Path, default=FOLDER, help="the folder of shipped models")
+    parser.add_argument("--values-alone", action="store_true", help="leave out the scores of actions")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--max-steps", type=int, default=1000)
     options = parser.parse_args()
     path = options.out / f"{options.name}{SUFFIX}"
     try:
         problems = [problem for place in options.problems for problem in find_problems(place)]
-        dtype = ship(load_run(options.run), path, problems, device=options.device, max_steps=options.max_steps)
+        model = load_run(options.run)
+        model = values_alone(model) if options.values_alone else model
+        dtype = ship(model, path, problems, device=options.device, max_steps=options.max_steps)
     except TrifoldError as error:
         raise SystemExit(f"error: {error}") from None
     print(f"{path}: {dtype}, {path.stat().st_size / 1e6:.2f} MB")

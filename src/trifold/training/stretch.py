@@ -32,7 +32,7 @@ class Stretch:
         draws = torch.stack([sampler.draw(number) for number in range(first, self.steps.stop + 1)])
         states, self.places = torch.unique(draws, return_inverse=True)
         self.batch, self.data = sampler.batch, data.encoded(states)
-        self.shares = torch.bincount(self.places.reshape(-1)) / self.places.numel()
+        self.shares = torch.bincount(self.places.reshape(-1)).double() / self.places.numel()
 
     def __contains__(self, number: int) -> bool:
         return number in self.steps
