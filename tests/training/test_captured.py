@@ -94,6 +94,7 @@ def test_a_training_whose_states_do_not_fit_is_captured_stretch_by_stretch(
     found = {}
     for name, gib in (("whole", 1.0), ("stretches", 0.0)):
         monkeypatch.setattr("trifold.data.dataset.room", lambda device, held=0, gib=gib: gib)
+        monkeypatch.setattr("trifold.training.stretch.MOST_STEPS", 16)  # and so four stretches
         train(folder, tmp_path / name, "small", **options)
         found[name] = RunFolder(tmp_path / name).seed(0).metrics()
         assert Model.load(tmp_path / name).provenance["backend"] == "cuda"

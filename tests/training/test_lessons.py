@@ -24,7 +24,7 @@ from trifold.planning import states_along
 from trifold.shipped import pretrained
 from trifold.structures import APPLICABLE, OPTIMAL
 from trifold.training import Settings, TrainingResult, Watcher, loop, prepare, resume, step, together, train
-from trifold.training.lessons import Lesson, Teacher, good_actions
+from trifold.training.lessons import Lesson, Lessons, Teacher, good_actions
 from trifold.training.loop import Progress
 from trifold.training.loss import validate
 from trifold.training.parallel import Ranks
@@ -292,6 +292,44 @@ def test_the_problems_that_are_held_out_are_not_practised_on(tmp_path: Path) -> 
         run_tiny(tmp_path / "pddl", tmp_path / "other", tmp_path / "pddl" / "train", steps=2)
 
 
+def test_what_is_held_out_is_not_practised_on_though_it_is_too_large_to_be_labelled(tmp_path: Path) -> None:
+    write_problems(tmp_path / "pddl", "gripper", [1, 2], 0)
+    (large,) = write_problems(tmp_path / "pddl", "gripper", [9], 0, split="validation")
+    write_problems(tmp_path / "pddl", "gripper", [3], 0, split="validation")
+    (tmp_path / "practice").mkdir()
+    shutil.copy(large, tmp_path / "practice" / "p.pddl")
+    with pytest.raises(TrifoldError, match="cannot practise on what is held out"):
+        run_tiny(tmp_path / "pddl", tmp_path / "run", tmp_path / "practice", max_states=100)
+
+
+def test_a_problem_that_is_practised_on_is_no_larger_problem_to_be_judged_on(tmp_path: Path) -> None:
+    write_problems(tmp_path / "pddl", "gripper", [1, 2, 8, 9], 0)
+    write_problems(tmp_path / "pddl", "gripper", [3], 0, split="validation")
+    (tmp_path / "practice").mkdir()
+    result = run_tiny(tmp_path / "pddl", tmp_path / "run", None, max_states=100, batch=4)
+    assert result.larger is None
+    write_problems(tmp_path / "practice", "gripper", [7], 1)
+    result = run_tiny(tmp_path / "pddl", tmp_path / "other", tmp_path / "practice", max_states=100, batch=4)
+    assert result.larger is not None and result.larger.problems == 2
+
+
+def test_a_round_that_the_time_has_passed_teaches_nothing(
+    folder: Path, teacher: Teacher, pupil: Model, tmp_path: Path
+) -> None:
+    lessons = Lessons(teacher, pupil, 0, tmp_path, 0)
+    assert lessons.practise(1, 2, lambda: False) and len(lessons.given) == 2
+    known, asked = lessons.states, itertools.count()
+    assert not lessons.practise(2, 2, lambda: next(asked) > 15)
+    assert (lessons.states, len(lessons.given), len(lessons.targets)) == (known, 2, known)
+    assert Lessons(teacher, pupil, 0, tmp_path, 1).given == lessons.given  # nor is it recalled
+
+
+def test_a_batch_without_room_for_what_is_taught_is_refused(folder: Path, practice: Path, tmp_path: Path) -> None:
+    for changes in ({"batch": 1}, {"taught": 0.0}):
+        with pytest.raises(TrifoldError, match="is no state that was taught"):
+            run_tiny(folder, tmp_path / "run", practice, **changes)
+
+
 def test_a_pupil_learns_from_a_teacher_what_labels_do_not_say(tmp_path: Path) -> None:
     """Its labels are of one ball; with a teacher it is nearer to what that one says of six."""
     write_problems(tmp_path / "pddl", "gripper", [1], 0, per_size=2)
@@ -400,7 +438,7 @@ def test_test_problems_and_problems_of_other_domains_are_refused(folder: Path, t
         run_tiny(folder, tmp_path / "run", tmp_path / "odd")
 
 
-def test_several_processes_have_no_teacher(folder: Path, tmp_path: Path) -> None:
+def test_several_processes_have_no_teacher() -> None:
     with pytest.raises(TrifoldError, match="a pupil has a teacher in one process, and not in 2"):
         prepare._check_ranks(Ranks(0, 2), Settings(), {"teacher": "gripper"})
 

@@ -26,7 +26,7 @@ from trifold.structures import Structures
 from trifold.training import BalancedSampler, Settings, TrainingStep, build_optimizer
 
 BATCHES = 16
-"""So many batches are drawn, and taken in turns."""
+"""So many batches are drawn, and taken in turns; a training draws on."""
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ class TrainingDisplay(Watcher):
             problems = counted(len(lessons["problems"]), "problem")
             self.line(f"teacher {lessons['teacher']}: it says what is good where the policy goes on {problems}")
         if not summary["resident"]:
-            self.line("the encoded states do not fit into memory: each batch is encoded when it is used")
+            self.line("states are encoded when they are used: a batch of them or, on a card, some hundred batches")
 
     def tell_extent(self, extent: Extent) -> None:
         """Say what the training problems have, and what to draw more of."""

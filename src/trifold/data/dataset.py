@@ -45,6 +45,7 @@ class Dataset:
         dead_end_target: float | None,
         with_actions: bool = False,
         max_gib: float | None = None,
+        keep_plain: bool = False,
         device: torch.device | str = "cpu",
         on_progress: Callable[[int, int], None] | None = None,
     ) -> Dataset:
@@ -53,13 +54,14 @@ class Dataset:
         With actions, these are the listed states, each with its applicable actions as queries.
 
         Encoded structures stay on the device up to ``max_gib``, or what ``room`` says. Beyond that the plain
-        ones stay, often a hundred times smaller, and each mini-batch is encoded when it is taken. ``on_progress`` is
-        called with how many of the states are encoded.
+        ones stay, often a hundred times smaller, and each mini-batch is encoded when it is taken; so they do with
+        ``keep_plain``, where others are to be added. ``on_progress`` is called with how many of the states are encoded.
         """
         plain, targets = _gather(spaces, dead_end_target, with_actions)
         encoder = Queried(encoder) if with_actions else encoder
         plain = plain.to(device)  # encoded where it is used
         resident, counts = _encode_within(max_gib, encoder, plain, on_progress)
+        resident = None if keep_plain else resident
         if resident is None:  # a state's own relations count whole, and what the encoder adds as far as it was met
             own = dict(zip(plain.signature.names, plain.atom_counts.sum(1).tolist(), strict=True))
             counts = {name: max(own.get(name.removesuffix(MARK), 0), count) for name, count in counts.items()}
@@ -92,11 +94,10 @@ class Dataset:
         weights = self.weights[indices.to(self.targets.device)]
         return replace(self, structures=chosen, encoder=None, targets=targets, weights=weights)
 
-    def add(self, structures: Structures, targets: Tensor, encoder: Encoder) -> Dataset:
-        """These states, and behind them others that are given as these were before the encoder."""
+    def add(self, structures: Structures, targets: Tensor) -> Dataset:
+        """These states, which are plain, and behind them others: each a mini-batch encodes."""
+        assert self.encoder is not None
         more = structures.to(self.targets.device)
-        if self.encoder is None:
-            more = replace(encode_all(encoder, more), pairs=None)
         targets = torch.cat([self.targets, targets.to(self.targets)])
         weights = torch.cat([self.weights, self.weights.new_ones(len(more))])
         return replace(self, structures=concatenate([self.structures, more]), targets=targets, weights=weights)

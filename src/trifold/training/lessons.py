@@ -26,6 +26,7 @@ from trifold.data import SHARED, Labelled, Split
 from trifold.errors import TrifoldError
 from trifold.evaluation import file_sha256
 from trifold.files import MOST_DATA_BYTES, write_whole
+from trifold.limits import MAX_STEPS
 from trifold.lines import append_line, read_lines
 from trifold.model import Model, ModelConfig
 from trifold.pddl import Domain, Problem, State, find_problems, load_problem, read_problem
@@ -34,6 +35,7 @@ from trifold.sealed import Damaged
 from trifold.shipped import find_model, shipped_models
 from trifold.structures import Structures, concatenate
 from trifold.training.larger import TOO_LARGE
+from trifold.training.settings import Settings
 
 REACH = 1.5, 10
 """A way ends after so many times the V that the teacher gives its start, and so many steps more."""
@@ -67,8 +69,9 @@ class Lesson:
                 texts = all(isinstance(action, str) for action in actions)
                 numbers = all(isinstance(value, float) for value in values)
                 places = [place for own in good for place in (own if isinstance(own, list) else [None])]
+                placed = all(type(place) is int and place >= 0 for place in places)
                 fits = len(values) == len(good) and len(values) - len(actions) in (0, 1)
-                if len(line) == 5 and texts and numbers and fits and all(type(place) is int for place in places):
+                if len(line) == 5 and texts and numbers and fits and placed:
                     return cls(**line)
         raise Damaged("it does not say which way was gone, or what was taught there")
 
@@ -101,6 +104,12 @@ class Teacher:
                 "a pupil is taught which actions are good, and this one has values alone",
                 remedy="--set heads=both, or --set heads=actions",
             )
+        settings = Settings.from_json(content["settings"])
+        if not settings.part:
+            raise TrifoldError(
+                f"of a batch of {settings.batch} a share of {settings.taught:g} is no state that was taught",
+                remedy="--set batch=32, or --set taught=0.5",
+            )
         if not model.config.has_actions or (pupil.has_values and not model.config.has_values):
             lacks = "scores no actions" if not model.config.has_actions else "has no V"
             raise TrifoldError(
@@ -113,7 +122,7 @@ class Teacher:
         if content.get("practice") is None:
             return found
         practice = Path(content["practice"])
-        tests = Path(content["directory"]) / TEST
+        tests = (Path(content["directory"]) / TEST).resolve()
         if tests in (practice, *practice.parents):
             raise TrifoldError(
                 "nothing is learned from test problems, or results on them would tell too much",
@@ -126,12 +135,12 @@ class Teacher:
             read_problem(domain, problem)  # better said before the labelling than after it
         return replace(found, problems=problems)
 
-    def practising(self, labelled: Sequence[Labelled], parts: Split) -> Teacher:
+    def practising(self, labelled: Sequence[Labelled], apart: Sequence[Labelled], parts: Split) -> Teacher:
         """The teacher with its problems: without any, the training files, labelled or too large for that.
 
-        What is held out is not practised on.
+        What is held out is not practised on; nor what was given apart for that, and is too large to be labelled.
         """
-        held_out = [] if parts.rule == SHARED else parts.validation
+        held_out = [] if parts.rule == SHARED else [*parts.validation, *apart]
         digests = {file_sha256(item.path) for item in held_out}
         if shared := [path.name for path in self.problems if file_sha256(path) in digests]:
             raise TrifoldError(
@@ -150,8 +159,8 @@ class Teacher:
 
     def draw(self, seed: int, ways: int) -> int:
         """The problem that is practised on after so many ways: all in a shuffled order, and again in another one."""
-        term, place = divmod(ways, len(self.problems))
-        return int(np.random.default_rng((seed, term)).permutation(len(self.problems))[place])
+        time, place = divmod(ways, len(self.problems))
+        return int(np.random.default_rng((seed, time)).permutation(len(self.problems))[place])
 
     def teach(
         self, pupil: Model, term: int, number: int, on_step: Callable[[object], object]
@@ -162,12 +171,16 @@ class Teacher:
             value, _ = self.model.look(problem.initial_state, _actions(problem.initial_state))
             if math.isnan(value):  # a teacher without V shows how far it is
                 value = self.model.solve(problem, **options).steps
-            way = pupil.solve(problem, max_steps=int(REACH[0] * max(value, 0.0) + REACH[1]), **options)
-            asked = [state for state in way.states if not problem.is_goal(state) and _actions(state)]
-            looks = self.model.look_each(asked, list(map(_actions, asked)))
+            most = min(REACH[0] * max(value, 0.0) + REACH[1], MAX_STEPS)
+            way = pupil.solve(problem, max_steps=int(most), **options)
+            asked = [state for state in way.states if not problem.is_goal(state)]
+            actions = list(map(_actions, asked))
+            asked = [state for state, own in zip(asked, actions, strict=True) if own]
+            actions = [own for own in actions if own]
+            looks = self.model.look_each(asked, actions)
             values = [0.0 if math.isnan(value) else value for value, _ in looks]  # without V the pupil has none either
             lesson = Lesson(term, number, list(way.actions), values, [good_actions(scores) for _, scores in looks])
-            return lesson, _queried(problem, asked, lesson)
+            return lesson, _queried(problem, asked, actions, lesson)
 
     def recall(self, lesson: Lesson) -> Structures | None:
         """The states of a lesson that was given before."""
@@ -177,7 +190,8 @@ class Teacher:
             states = states_along(problem, lesson.actions)
             if len(states) <= len(lesson.actions):
                 raise Damaged(f"{lesson.actions[len(states) - 1]} is not applicable on its way")
-            return _queried(problem, states[: len(lesson.values)], lesson)
+            taught = states[: len(lesson.values)]
+            return _queried(problem, taught, list(map(_actions, taught)), lesson)
 
     @contextmanager
     def _opened(self, number: int) -> Iterator[Problem]:
@@ -218,16 +232,23 @@ class Lessons:
         """V of all states that were taught, in their order."""
         return torch.tensor([value for lesson in self.given for value in lesson.values])
 
-    def practise(self, term: int, ways: int, on_step: Callable[[object], object]) -> None:
-        """A round: so many ways, each written before the next one. ``on_step`` is called all the while, and may raise.
+    def practise(self, term: int, ways: int, is_over: Callable[[], bool]) -> bool:
+        """A round: so many ways, each written before the next one. False, and nothing is taught, if the time is over.
 
-        Until the training is saved they are of no account: whoever goes on from before gives the round again.
+        ``is_over`` is asked at every step, and may raise. Until the training is saved the ways are of no account:
+        whoever goes on from before gives the round again.
         """
-        for _ in range(ways):
-            number = self.teacher.draw(self.seed, len(self.given))
-            lesson, structures = self.teacher.teach(self.pupil, term, number, on_step)
+        found = []
+        for way in range(len(self.given), len(self.given) + ways):
+            number = self.teacher.draw(self.seed, way)
+            lesson, structures = self.teacher.teach(self.pupil, term, number, lambda step: is_over())
+            if is_over():
+                return False
             append_line(self.path, asdict(lesson))
+            found.append((lesson, structures))
+        for lesson, structures in found:
             self._take(lesson, structures)
+        return True
 
     def to_json(self) -> dict[str, Any]:
         """What the pupil says of who taught it."""
@@ -264,11 +285,12 @@ def _actions(state: State) -> list[str]:
     return [action for action, _ in state.problem.successors(state)]
 
 
-def _queried(problem: Problem, states: Sequence[State], lesson: Lesson) -> Structures | None:
+def _queried(
+    problem: Problem, states: Sequence[State], actions: Sequence[list[str]], lesson: Lesson
+) -> Structures | None:
     """The structures of states, with their actions as queries that say which are good; None of no states."""
     if not states:
         return None
-    actions = list(map(_actions, states))
     optimal = [np.zeros(len(own), np.int64) for own in actions]
     for own, good in zip(optimal, lesson.good, strict=True):
         own[good] = 1

@@ -118,11 +118,11 @@ class SeedTraining:
         """The step, on what is labelled and what was taught so far."""
         settings, data, batch = self.settings, self.data, self.settings.batch
         taught = None if self.lessons is None else self.lessons.structures
-        part = int(settings.taught * batch) if taught is not None else 0
+        part = settings.part if taught is not None else 0
         labelled = BalancedSampler(data.targets, batch - part, self.seed, data.weights, settings.balance)
         sampler: BalancedSampler | TaughtSampler = labelled
         if self.lessons is not None and taught is not None:
-            data = data.add(taught, self.lessons.targets, self.model.queried)
+            data = data.add(taught, self.lessons.targets)
             sampler = TaughtSampler(labelled, len(taught), part)
         self.take_step = TrainingStep(self.model, self.optimizer, data, sampler, settings.clip, self.ranks)
 
@@ -139,11 +139,15 @@ class SeedTraining:
             return 0
         return min(1 + int(rounds * (self.done - alone) / (1 - alone)), rounds)
 
-    def practise(self, clock: Callable[[], float]) -> None:
-        """Let the pupil practise, and go on with what it was taught, too. The clock is looked at all the while."""
+    def practise(self, spent: Callable[[], float]) -> None:
+        """Let the pupil practise, and go on with what it was taught, too, unless the time is over before the round is.
+
+        ``spent`` says how many seconds this training has taken, and is asked all the while.
+        """
         assert self.lessons is not None
         term = self.term
-        self.lessons.practise(term, self.settings.ways, lambda step: clock())
+        if not self.lessons.practise(term, self.settings.ways, lambda: spent() >= self.limit):
+            return
         self.state = replace(self.state, rounds=term)
         self.beyond_before = self.beyond
         del self.take_step  # its memory first
@@ -203,7 +207,7 @@ def train_seed(
         if training.term > training.state.rounds and math.isfinite(float(total)):  # a lost pupil learns nothing
             told = _progress(training, start, float(total), time.monotonic() - began)
             show(replace(told, practises=training.term))
-            training.practise(clock)
+            training.practise(lambda: start.seconds + clock() - started)
         state = training.state
         if state.step < settings.steps:
             rate = training.rate

@@ -122,7 +122,8 @@ def prepare(
     validation = Dataset.build(held_out, config.build_encoder(), **options, max_gib=0)
     summary = describe_data(domain_text, labelled, parts, target, data, validation)
     if teacher is not None:
-        teacher = teacher.practising(labelled[: len(files.training)], parts)
+        given = len(files.training)
+        teacher = teacher.practising(labelled[:given], labelled[given:], parts)
         summary["lessons"] = teacher.to_json()
     _check_unchanged(folder, summary, content["directory"])
 
@@ -141,7 +142,9 @@ def prepare(
         "backend": summary["backend"],
     }
     domain = next(item.space.domain for item in parts.training if item.space is not None)
-    tracks, found = lay_tracks(parts.validation, config.has_actions), find_larger(labelled, parts.validation)
+    tracks = lay_tracks(parts.validation, config.has_actions)
+    practised = {problem.resolve() for problem in teacher.problems} if teacher else set()
+    found = find_larger([item for item in labelled if item.path.resolve() not in practised], parts.validation)
     memory = LabelLimits(**content["limits"]).memory_gib
     here = workers if isinstance(workers, int) else None  # a cluster would be asked by several seeds at once
     larger = LargerProblems(files.domain, found, device, here, memory) if found else None
@@ -185,6 +188,7 @@ def encode(
     spaces = [item.space for item in parts.training if item.space is not None]
     target, device = dead_end_target(spaces, settings.dead_ends), content["device"]
     options: dict[str, Any] = {"dead_end_target": target, "with_actions": config.has_actions, "device": device}
+    options["keep_plain"] = content.get("teacher") is not None
     data = Dataset.build(spaces, config.build_encoder(), **options, on_progress=on_progress)
     if settings.merge:
         data = merge_states(data, config)

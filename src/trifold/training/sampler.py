@@ -65,7 +65,7 @@ class BalancedSampler:
 class TaughtSampler:
     """Draws a part of each batch from states that were taught, all equally often, and the rest as labelled ones are.
 
-    Those that were taught lie behind the labelled ones. Again a batch depends on the seed and the step alone.
+    Those that were taught lie behind the labelled ones. A batch depends on the seed, the step, and how many these are.
 
     >>> labelled = BalancedSampler(torch.tensor([0.0, 1.0, 2.0]), batch=2, seed=0)
     >>> [index >= 3 for index in TaughtSampler(labelled, taught=5, part=2).draw(7).tolist()]

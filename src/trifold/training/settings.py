@@ -65,6 +65,11 @@ class Settings:
     ways: int = 4
     taught: float = 0.5
 
+    @property
+    def part(self) -> int:
+        """How many states of a batch are such that were taught, where there are any."""
+        return int(self.taught * self.batch)
+
     def __post_init__(self) -> None:
         positive = ("steps", "batch", "learning_rate", "validate_every", "validation_states", "seeds", "rounds", "ways")
         for name in positive:

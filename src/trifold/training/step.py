@@ -67,6 +67,8 @@ class TrainingStep:
         self.drawn: tuple[int, Tensor] | None = None  # the next step, and its batch
         self.stretch: Stretch | None = None
         self.captured: CapturedStep | None = None
+        self.held = data  # that is drawn from now, by the source
+        self.source: BalancedSampler | TaughtSampler | Stretch = sampler
         self.stretches = model.backend.captured and data.encoder is not None
         if not self.stretches:
             self._hold(data, sampler)
@@ -74,6 +76,7 @@ class TrainingStep:
     def __call__(self, number: int) -> Tensor:
         if self.stretches and (self.stretch is None or number not in self.stretch):
             self.captured = self.stretch = self.drawn = None  # their memory first
+            self.held, self.source = self.data, self.sampler
             self.stretch = Stretch(self.data, self.sampler, number)
             self._hold(self.stretch.data, self.stretch)
         indices = self.drawn[1] if self.drawn and self.drawn[0] == number else self.source.draw(number)

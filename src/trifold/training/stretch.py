@@ -2,8 +2,8 @@
 
 Where an architecture embeds all pairs, a state of 20 objects has some 16,000 messages a layer, and a few hundred
 thousand of such states no card has room for. But a captured step, many times as fast as the reference, reads encoded
-states where they lie. So those of some hundred steps are encoded at a time: no more work than to encode batch by batch,
-and the batches are the same.
+states where they lie. So those of some hundred steps are encoded at a time, hardly more work than to encode batch by
+batch, and the batches are the same.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ class Stretch:
     """
 
     def __init__(self, data: Dataset, sampler: BalancedSampler | TaughtSampler, first: int) -> None:
+        torch.cuda.empty_cache()  # what the stretch before has left counts as free
         batch = data.encoded(torch.unique(sampler.draw(first))).structures
         fitting = int(room(data.targets.device) * 2**30 / max(batch.nbytes, 1))
         self.steps = range(first, first + min(max(fitting, LEAST_STEPS), MOST_STEPS))

@@ -200,8 +200,8 @@ def _run(
 def _train_all(prepared: Prepared, endings: dict[int, Ending], watcher: Watcher) -> None:
     """Train every seed, and keep the best and draw the curves whenever some have ended."""
     starts = [partial(prepared.start, seed) for seed in prepared.seeds]
-    # What a pupil is taught is its own, beside a copy of what is labelled: there is no room for several.
-    most = at_once(prepared.backend.captured and prepared.ranks.is_alone and prepared.teacher is None)
+    is_resident = prepared.training.encoder is None  # else each is to have the room that there is for its stretches
+    most = at_once(prepared.backend.captured and is_resident and prepared.ranks.is_alone)
     for ended in train_seeds(starts, watcher.progress, most, prepared.training.targets.device):
         new = dict(zip(prepared.seeds[len(endings) :], ended, strict=False))
         endings |= new
