@@ -7,6 +7,7 @@ import json
 import math
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,19 +33,23 @@ def options(words: list[str]) -> dict[str, str]:
     return {word: value for word, value in zip(words, [*words[1:], ""], strict=True) if word.startswith("--")}
 
 
+MENDED: dict[str, Any] = {"logistics-values": {"heads": "both", "keep": 1000, "minutes": 14}}
+"""What was changed where the recipe of a name, which architectures are compared by, did not solve all."""
+
+
 @pytest.mark.parametrize("name", shipped_models())
 def test_the_recipe_of_a_model_in_the_box_is_that_of_its_name(name: str) -> None:
     """But for what did not exist when it was trained, for the seed, which is of the model that was kept, and for the
     time that those with scores of actions had: their steps took less, of Logistics all but the last 62.
     """
-    model, recipe = trifold.pretrained(name), read_recipe(name)
-    assert model.config == recipe.model
+    model, recipe = trifold.pretrained(name), read_recipe(name, MENDED.get(name, {}))
+    assert model.config == read_recipe(name).model  # those with values alone have no scores, whatever they learned
     settings, known = recipe.settings.to_json(), model.provenance["settings"]
     free = {"seed", "minutes"} if model.config.has_actions else {"seed"}
     assert {key: settings[key] for key in known if key not in free} == {k: v for k, v in known.items() if k not in free}
     lessons = {"alone", "rounds", "ways", "taught"}
     assert settings.keys() - known.keys() <= {"balance", "clip", "recover", "keep_by"} | lessons
-    assert settings["keep_by"] == "loss" and settings["seed"] == 0
+    assert settings["keep_by"] == known.get("keep_by", "loss") and settings["seed"] == 0
     if "recipe" in model.provenance:
         assert recipe.to_json()["data"] == model.provenance["recipe"]["data"]
         return
@@ -64,7 +69,7 @@ def test_a_selection_draws_the_problems_that_the_model_in_the_box_was_selected_o
 
 def test_every_shipped_recipe_can_be_read_and_says_what_it_is() -> None:
     with_values = {f"{domain}-values" for domain in DOMAINS}
-    assert shipped_recipes().keys() == {"paper", "fast", "small", "laptop", *DOMAINS, *with_values}
+    assert shipped_recipes().keys() == {"paper", "fast", "small", "laptop", "blocks-m-teacher", *DOMAINS, *with_values}
     for name in shipped_recipes():
         recipe = read_recipe(name)
         assert recipe.summary and recipe.name == name and json.dumps(recipe.to_json(), allow_nan=False)
