@@ -40,9 +40,10 @@ def models(
     """List the shipped models and how they were trained, or show one with its recipe and its whole provenance.
 
     NAME is the best for its domain; NAME-values has values alone, as in the paper, whose policy evaluates every
-    successor of a state. `trifold train DIR --recipe NAME` trains another as a shipped one was. Their names stand for
-    model files in other commands. Training seconds are those of all seeds; steps and validation loss are those of the
-    seed that was kept. The loss is that of V, and where actions are scored the sum of that and of the scores'.
+    successor of a state; NAME-teacher has taught NAME. `trifold train DIR --recipe NAME` trains another as a shipped
+    one was, and the provenance has the whole command. Their names stand for model files in other commands. Training
+    seconds are those of all seeds; steps and validation loss are those of the seed that was kept. The loss is that of
+    V, and where actions are scored the sum of that and of the scores'.
     """
     from trifold.model import Model
     from trifold.shipped import find_model, shipped_models

@@ -80,8 +80,7 @@ class TaughtSampler:
 
     def draw(self, step: int) -> Tensor:
         """(batch,) the states of this step."""
-        generator = np.random.default_rng(
-            (self.labelled.seed, step, self.taught)
-        )  # other numbers than the labelled ones'
+        # Other numbers than those that the labelled ones are drawn by.
+        generator = np.random.default_rng((self.labelled.seed, step, self.taught))
         chosen = len(self.labelled.targets) + generator.integers(self.taught, size=self.part)
         return torch.cat([self.labelled.draw(step), torch.from_numpy(chosen)])
