@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ import pytest
 import torch
 
 from oracles import to_naive
-from trifold.data import Dataset, Labelled, count_outcomes, dead_end_target, label, read_folder, split
+from trifold.data import Dataset, Labelled, count_outcomes, dataset, dead_end_target, label, read_folder, split
 from trifold.domains import write_problems
 from trifold.encoders import Pairs
 from trifold.errors import TrifoldError
+from trifold.structures import Structures
 
 ONE_WAY = """(define (domain one-way) (:requirements :strips) (:predicates (at ?x) (edge ?x ?y))
   (:action move :parameters (?x ?y) :precondition (and (at ?x) (edge ?x ?y)) :effect (and (at ?y) (not (at ?x)))))"""
@@ -113,6 +115,28 @@ def test_what_does_not_fit_is_encoded_batch_by_batch(gripper: Path) -> None:
     indices = torch.tensor([5, 0, 5, len(resident) - 1])
     (left, targets), (right, same) = resident.take(indices), streamed.take(indices)
     assert to_naive(left) == to_naive(right) and torch.equal(targets, same)
+
+
+def test_some_states_say_that_not_all_fit(gripper: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No others are encoded then, and as little as a tenth of the states tells what all would take."""
+    encoded: list[int] = []
+
+    class Counted(Pairs):
+        def __call__(self, structures: Structures) -> Structures:
+            encoded.append(len(structures))
+            return super().__call__(structures)
+
+    labelled = label(gripper / "domain.pddl", read_folder(gripper).training[:3])
+    spaces = [item.space for item in labelled if item.space is not None]
+    whole = Dataset.build(spaces, Pairs(1), dead_end_target=None)
+    monkeypatch.setattr(dataset, "SAMPLE", len(whole) // 10)
+    gib = replace(whole.structures, pairs=None).nbytes / 2**30
+    data = Dataset.build(spaces, Counted(1), dead_end_target=None, max_gib=gib * 0.8)
+    assert data.encoder is not None and sum(encoded) <= len(whole) // 10 + 10
+    assert {name for name, count in data.atom_counts.items() if count} == {
+        name for name, count in whole.atom_counts.items() if count
+    }
+    assert Dataset.build(spaces, Counted(1), dead_end_target=None, max_gib=gib * 1.2).encoder is None
 
 
 @pytest.mark.parametrize("max_gib", [None, 1e-6], ids=["resident", "streamed"])

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from trifold.commands import app
+from trifold.data import dataset
 from trifold.errors import TrifoldError
 from trifold.model import Model, checkpoint
 from trifold.training import resume, train
@@ -139,6 +140,18 @@ def test_the_best_model_of_another_training_is_refused(run: Path, example_folder
     (run / "seed-1" / "best.safetensors").unlink()
     with pytest.raises(TrifoldError, match=r"there is no model file here\n  in: .*seed-1/best\.safetensors"):
         resume(run)
+
+
+def test_a_run_goes_on_where_another_part_of_its_data_fits(
+    run: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How often a relation was met is then another number: a model says it, and it makes no other training."""
+    monkeypatch.setattr(dataset, "ENCODED_GIB", 1e-9)
+    monkeypatch.setattr(dataset, "SAMPLE", 1)
+    resume(run, steps=6)
+    before, after = (Model.load(path / "seed-1" / "best.safetensors").training_atoms for path in (whole, run))
+    assert before.keys() == after.keys()
+    assert RunFolder(run).seed(1).saved_state().step == 6
 
 
 @pytest.mark.parametrize("training", [None, [], {}, {"seeds": 2}, {"seeds": [0], "steps": [], "seconds": [1.0]}])

@@ -14,6 +14,9 @@ from trifold.memory import ENCODED_GIB, ENCODED_SHARE_OF_A_CARD
 from trifold.pddl import StateSpace
 from trifold.structures import MARK, Structures, concatenate
 
+SAMPLE = 512
+"""States, evenly over all, that are encoded to see how much memory all would take."""
+
 DEAD_ENDS = ("keep", "drop")
 """What becomes of states without a plan: kept with a target above every finite one, or dropped."""
 
@@ -129,12 +132,22 @@ def _gather(
 def _encode_within(
     max_gib: float | None, encoder: Encoder, plain: Structures, on_progress: Callable[[int, int], None] | None
 ) -> tuple[Structures | None, dict[str, int]]:
-    """The encoded structures, or None if they take more memory, and how many atoms of each relation were met."""
+    """The encoded structures, or None if they take more memory, and how many atoms of each relation were met.
+
+    What all take is guessed from some of them first: nothing is encoded in vain, nor takes the room of others for it.
+    """
     names = encoder.signature(plain.signature).names
     met = torch.zeros(len(names), dtype=torch.int64, device=plain.device)
+    if max_gib == 0:
+        return None, dict.fromkeys(names, 0)
+    some = encode_all(encoder, plain.take(torch.arange(0, len(plain), max(1, len(plain) // SAMPLE))))
+    guess = replace(some, pairs=None).nbytes * len(plain) / len(some)
+    if guess > 2**30 * (room(plain.device) if max_gib is None else max_gib):
+        return None, dict(zip(names, some.atom_counts.sum(1).tolist(), strict=True))
+    del some
     resident: list[Structures] = []
-    encoded, size, fits = 0, 0, max_gib != 0
-    for chunk in encode_chunks(encoder, plain) if fits else ():
+    encoded, size, fits = 0, 0, True
+    for chunk in encode_chunks(encoder, plain):
         # Which pair an element is matters to a reader, not to a network.
         resident.append(replace(chunk, pairs=None))
         met += chunk.atom_counts.sum(1)

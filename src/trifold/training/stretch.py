@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from trifold.data import Dataset, room
+from trifold.memory import STRETCH_GIB
 from trifold.training.sampler import BalancedSampler, TaughtSampler
 
 LEAST_STEPS, MOST_STEPS = 16, 2_000
@@ -28,7 +29,7 @@ class Stretch:
     def __init__(self, data: Dataset, sampler: BalancedSampler | TaughtSampler, first: int) -> None:
         torch.cuda.empty_cache()  # what the stretch before has left counts as free
         batch = data.encoded(torch.unique(sampler.draw(first))).structures
-        fitting = int(room(data.targets.device) * 2**30 / max(batch.nbytes, 1))
+        fitting = int(min(room(data.targets.device), STRETCH_GIB) * 2**30 / max(batch.nbytes, 1))
         self.steps = range(first, first + min(max(fitting, LEAST_STEPS), MOST_STEPS))
         draws = torch.stack([sampler.draw(number) for number in range(first, self.steps.stop + 1)])
         states, self.places = torch.unique(draws, return_inverse=True)
