@@ -48,8 +48,8 @@ def test_the_recipe_of_a_model_in_the_box_is_that_of_its_name(name: str) -> None
     free = {"seed", "minutes"} if model.config.has_actions else {"seed"}
     assert {key: settings[key] for key in known if key not in free} == {k: v for k, v in known.items() if k not in free}
     lessons = {"alone", "rounds", "ways", "taught"}
-    assert settings.keys() - known.keys() <= {"balance", "clip", "recover", "keep_by"} | lessons
-    assert settings["keep_by"] == known.get("keep_by", "loss") and settings["seed"] == 0
+    assert settings.keys() - known.keys() <= {"balance", "clip", "recover", "keep_by", "begin"} | lessons
+    assert settings["keep_by"] == known.get("keep_by", "loss") and settings["seed"] == 0 and settings["begin"] is None
     if "recipe" in model.provenance:
         assert recipe.to_json()["data"] == model.provenance["recipe"]["data"]
         return

@@ -49,6 +49,24 @@ class HeadedNetwork(nn.Module):
             torch.manual_seed(seed)
             return cls(relations, config)
 
+    def names(self) -> list[str]:
+        """Those of the state dict, in its order, with relations by name: numbers depend on what others there are."""
+        initial = getattr(self.embed, "initial", None)
+        lists = {
+            "embed.messages.": getattr(self.embed, "relations", None),
+            "embed.initial.vectors.": getattr(initial, "marks", None),
+            "scores.mlps.": self.scores and self.scores.queries,
+        }
+
+        def named(name: str) -> str:
+            for prefix, relations in lists.items():
+                if relations and name.startswith(prefix):
+                    number, *rest = name.removeprefix(prefix).split(".")
+                    return ".".join([prefix + relations[int(number)].name, *rest])
+            return name
+
+        return list(map(named, self.state_dict()))
+
     def forward(self, structures: Structures, backend: Backend = REFERENCE) -> Tensor:
         """V of each structure, by the reference unless another backend is given."""
         return self.values(structures.disjoint_union(), backend)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +31,16 @@ def describe_run(
             "a pupil practises where there is a teacher to say what is good",
             remedy="name a model with --teacher, or leave out --practice",
         )
+    settings = recipe.settings
+    if settings.begin is not None:
+        settings = replace(settings, begin=place_of(settings.begin))
     return {
         "directory": str(directory.resolve()),
         "teacher": None if teacher is None else place_of(teacher),
         "practice": None if practice is None else str(Path(practice).resolve()),
         "preset": recipe.name,
         "model": recipe.model.to_json(),
-        "settings": recipe.settings.to_json(),
+        "settings": settings.to_json(),
         "limits": asdict(recipe.limits),
         "selection": recipe.selection and asdict(recipe.selection),
         "device": device,

@@ -299,7 +299,7 @@ def _queried(
     return table.add_queries(problem.structures(states), counts, np.arange(len(table)), np.concatenate(optimal))
 
 
-def place_of(teacher: Path | str) -> str:
-    """What a run remembers a teacher by: the name of a model in the box, or else the path of its file."""
-    file = find_model(teacher)
-    return str(teacher) if file == shipped_models().get(str(teacher)) else str(file.resolve())
+def place_of(model: Path | str) -> str:
+    """What a run remembers another model by: its name in the box, or else the path of its file."""
+    file = find_model(model)
+    return str(model) if file == shipped_models().get(str(model)) else str(file.resolve())

@@ -30,6 +30,7 @@ from trifold.pddl import load_domain
 from trifold.processes import Workers
 from trifold.provenance import describe_environment
 from trifold.structures import CONSTANT
+from trifold.training.beginning import Beginning
 from trifold.training.coverage import Track, lay_tracks
 from trifold.training.larger import LargerProblems, find_larger
 from trifold.training.lessons import Teacher
@@ -54,6 +55,7 @@ class Prepared:
     tracks                held-out problems that policies are followed on while they train
     larger                problems that could not be labelled whole: policies are tried on them, if they are given
     teacher               who says what is good where the policy goes, if there is one
+    beginning             whose weights it begins with, if not with random ones
     """
 
     folder: RunFolder
@@ -69,6 +71,7 @@ class Prepared:
     larger: LargerProblems | None
     ranks: Ranks = ALONE
     teacher: Teacher | None = None
+    beginning: Beginning | None = None
 
     @property
     def backend(self) -> Backend:
@@ -88,6 +91,8 @@ class Prepared:
     def start(self, seed: int) -> SeedTraining:
         """The training of one seed, from where its folder stands."""
         model = begin_model(self.first, seed)
+        if self.beginning is not None:
+            self.beginning.give(model)
         model.provenance = self.provenance | {"settings": self.settings.to_json() | {"seed": seed}}
         folder = self.folder.seed(seed)
         data = model, self.training, self.validation, self.settings, seed, folder
@@ -107,7 +112,8 @@ def prepare(
     _check_ranks(ranks, settings, content)
     ranks.use(content["device"])
     files = read_folder(Path(content["directory"]))
-    teacher = Teacher.read(content, load_domain(files.domain))
+    described = load_domain(files.domain)
+    teacher, beginning = Teacher.read(content, described), Beginning.read(settings.begin, described, config)
     domain_text, problems = read_text(files.domain), [*files.training, *files.validation]
     watcher.labelling(len(problems))
     labelled = label_problems(files.domain, problems, content, workers, cache, watcher.labelled)
@@ -125,6 +131,8 @@ def prepare(
         given = len(files.training)
         teacher = teacher.practising(labelled[:given], labelled[given:], parts)
         summary["lessons"] = teacher.to_json()
+    if beginning is not None:
+        summary["begin"] = beginning.to_json()
     _check_unchanged(folder, summary, content["directory"])
 
     summary["backend"] = training_name(first.backend)
@@ -140,6 +148,7 @@ def prepare(
         "data": {name: summary[name] for name in told} | {"split": describe_split(parts)},
         "environment": environment,
         "backend": summary["backend"],
+        **({} if beginning is None else {"begin": beginning.to_json()}),
     }
     domain = next(item.space.domain for item in parts.training if item.space is not None)
     tracks = lay_tracks(parts.validation, config.has_actions)
@@ -149,7 +158,7 @@ def prepare(
     here = workers if isinstance(workers, int) else None  # a cluster would be asked by several seeds at once
     larger = LargerProblems(files.domain, found, device, here, memory) if found else None
     common = config, settings, domain_text, domain, data, validation, first, provenance
-    return Prepared(folder, *common, tracks, larger, ranks, teacher)
+    return Prepared(folder, *common, tracks, larger, ranks, teacher, beginning)
 
 
 def _check_ranks(ranks: Ranks, settings: Settings, content: dict[str, Any]) -> None:
@@ -233,6 +242,7 @@ def _check_unchanged(folder: RunFolder, found: dict[str, Any], directory: str) -
     if (folder.path / "data.json").exists():
         with folder.opened("data.json") as before:
             known, atoms, lessons = before["hash"], before["atoms"], before.get("lessons")
+            begun = before.get("begin")
         if known != found["hash"]:
             raise _changed(directory)
         if lessons != found.get("lessons"):
@@ -240,6 +250,12 @@ def _check_unchanged(folder: RunFolder, found: dict[str, Any], directory: str) -
                 "the teacher or its practice problems have changed since this run began",
                 place=str(folder.path),
                 remedy="restore them, or train anew in another folder",
+            )
+        if begun != found.get("begin"):
+            raise TrifoldError(
+                "the model that this run began with has changed since",
+                place=str(folder.path),
+                remedy="restore it, or train anew in another folder",
             )
         if new := sorted(name for name in found["atoms"] if name.startswith(CONSTANT) and name not in atoms):
             raise TrifoldError(

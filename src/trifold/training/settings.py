@@ -38,6 +38,8 @@ class Settings:
     keep_by            which weights are the best, within a seed and among seeds. "loss", the paper's: those of the
                        least validation loss. "policy": those whose policy solves most held-out problems; of equals
                        those with the shortest plans, then with the least validation loss
+    begin              a model of the same architecture, by name or file, whose weights it begins with instead of random
+                       ones: to go on with more problems, say; see ``beginning``
     alone              the share of a training without the teacher, if there is one: see ``lessons``
     rounds             how often it practises, evenly over the rest
     ways               practice problems in a round
@@ -60,6 +62,7 @@ class Settings:
     seed: int = 0
     seeds: int = 1
     keep_by: str = "loss"
+    begin: str | None = None
     alone: float = 0.4
     rounds: int = 8
     ways: int = 4

@@ -87,7 +87,7 @@ def train(
     told = watcher or Watcher()
     folder = RunFolder(Path(run))
 
-    def begin(ranks: Ranks) -> TrainingResult:
+    def start(ranks: Ranks) -> TrainingResult:
         chosen = read_recipe(recipe or default_recipe(choose_device(device)), changes)
         read_folder(Path(directory))
         if recipe is None:
@@ -97,7 +97,7 @@ def train(
             folder.refuse_if_begun()
             return _run(folder, content, workers, cache, told, try_larger, ranks)
 
-    return lead(begin, workers, cache)
+    return lead(start, workers, cache)
 
 
 def resume(
