@@ -153,7 +153,7 @@ class Table:
         if (run / "config.json").exists():
             return "train", "--resume", str(run), "--workers", self.workers
         # What is merged takes long to find where elements are all pairs, and batches are drawn alike without.
-        changes = [word for setting in (*cell.architecture.settings, "merge=false") for word in ("--set", setting)]
+        changes = [word for setting in (*cell.settings, "merge=false") for word in ("--set", setting)]
         folder, minutes = str(self.options.suite / cell.domain), f"{self.options.minutes:g}"
         words = ("train", folder, "--run", str(run), "--recipe", f"{cell.domain}-values", *changes)
         return *words, "--minutes", minutes, "--seeds", "1", "--seed", "0", "--workers", self.workers

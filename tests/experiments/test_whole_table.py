@@ -203,6 +203,18 @@ def test_settings_of_architectures_are_those_of_the_papers() -> None:
         assert read_recipe(f"{domain}-values", {}).model.heads == "values"
 
 
+def test_heavy_cells_have_the_papers_batch_and_say_nothing_twice() -> None:
+    for cell in CELLS:
+        changes = dict(text.split("=") for text in cell.settings)
+        assert (
+            len(changes) == len(cell.settings)
+            and changes.items() >= dict(text.split("=") for text in cell.architecture.settings).items()
+        )
+        assert changes.get("batch") == ("16" if cell.is_heavy else None)
+        is_slow = changes.get("learning_rate") == "2e-4"
+        assert is_slow == (cell.architecture.name == "et") and not (cell.is_heavy and refusal(cell))
+
+
 def test_the_last_reason_of_each_stage_counts(tmp_path: Path) -> None:
     file = tmp_path / "reasons.jsonl"
     assert read_reasons(file) == {}
