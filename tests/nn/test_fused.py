@@ -11,7 +11,7 @@ import torch
 from oracles import Naive, from_naive, random_structures
 from trifold.encoders import Encoder, Pairs, Plain
 from trifold.nn import RGNN
-from trifold.nn.fused import FusedRGNN
+from trifold.nn.fused import FusedRGNN, Kept, Weights, _Backward
 from trifold.nn.layout import Batcher, Capacity, Layout
 from trifold.structures import READOUT, Relation, Structures
 
@@ -93,6 +93,23 @@ def test_outputs_and_gradients_equal_the_reference_in_double_precision(
     error = sum(((a.double() - b) ** 2).sum() for a, b in zip(left, right, strict=True)).sqrt()
     size = sum((b**2).sum() for b in right).sqrt()
     assert error <= bound * size
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed"])
+@pytest.mark.parametrize("hoisted", [True, False])
+def test_what_a_step_keeps_is_known_before(hoisted: bool, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trifold.nn.layout.HOIST", 0 if hoisted else float("inf"))
+    encoder, naive = CASES["several structures"]
+    union = encoder(from_naive(naive)).to(DEVICE).disjoint_union()
+    relations = senders(union.structures)
+    capacity = Capacity.of(relations, [len(union.atoms(name)) for name, _ in relations], union.elements)
+    fused = FusedRGNN(RGNN(relations, 16, 3).to(DEVICE), capacity, precision)
+    layout = Layout.of(union, capacity)
+    found = fused(layout)
+    saved, weights = found.grad_fn.saved_tensors, len(Weights._fields)
+    run = _Backward(fused, layout, Weights(*saved[:weights]), Kept(*saved[weights:]), torch.ones_like(found))
+    gradients = [run.d_messages, run.d_hidden, run.d_change, run.d_after, *([run.d_projected] if hoisted else [])]
+    assert fused.kept_bytes == sum(one.nbytes for one in (*saved[weights:], *(one for one, _ in gradients)))
 
 
 def test_initial_embeddings_enter_and_have_gradients() -> None:

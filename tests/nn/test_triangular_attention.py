@@ -14,6 +14,8 @@ from oracles_pairs import BINARY
 from trifold.model import HeadedNetwork, ModelConfig
 from trifold.nn import BACKENDS, EdgeTransformer
 from trifold.nn.edge_transformer import Grids, TriangularAttention, fixed_pairs
+from trifold.nn.fused_transformer import FusedTransformer, Kept, Weights, _go_through, run_layers
+from trifold.nn.layout import Capacity
 from trifold.structures import READOUT
 
 pytest.importorskip("triton")
@@ -153,3 +155,17 @@ def test_other_precisions_are_refused() -> None:
     attention = TriangularAttention(8, 2).double()
     with pytest.raises(ValueError, match=r"in float32, not in torch\.float64: use the reference"):
         attend_by_kernels(attention, torch.zeros(4, 8, dtype=torch.float64), Grids.of(torch.tensor([4])))
+
+
+def test_what_a_step_keeps_is_known_before() -> None:
+    network = EdgeTransformer([], 16, 2, heads=4).to(DEVICE)
+    capacity = Capacity.of([], [], 60)
+    fused = FusedTransformer(network, capacity)
+    pairs = fixed_pairs(torch.tensor([5, 3], device=DEVICE), capacity.elements)
+    found = run_layers(network, torch.randn(capacity.elements, 16, device=DEVICE, requires_grad=True), pairs)
+    saved = found.grad_fn.saved_tensors[1 + len(Weights._fields) :]  # of pairs, weights and layers
+    size = len(Kept._fields)
+    assert len(saved) == size * network.layers
+    own = Kept(*saved[:size]), Weights(*found.grad_fn.saved_tensors[1 : 1 + len(Weights._fields)])
+    gradients = _go_through(own[0], pairs, own[1], torch.randn_like(found))[1]
+    assert fused.kept_bytes == network.layers * sum(one.nbytes for one in (*saved[:size], *gradients))

@@ -13,11 +13,12 @@ import torch
 from trifold.data import Dataset, label, read_folder
 from trifold.domains import DOMAINS, domain_text, write_problems
 from trifold.errors import TrifoldError
+from trifold.memory import OutOfMemory
 from trifold.model import HEADS, Model, ModelConfig
 from trifold.nn import BACKENDS, REFERENCE, EdgeTransformer
 from trifold.pddl import expand
 from trifold.training import resume, step, train
-from trifold.training.captured import CapturedStep, likely_sizes
+from trifold.training.captured import CapturedStep, check_room, likely_sizes
 from trifold.training.loss import batch_loss
 from trifold.training.run import RunFolder
 from trifold.training.sampler import BalancedSampler
@@ -42,6 +43,17 @@ def test_kernels_are_refused_on_a_cpu_with_the_reason(folder: Path, tmp_path: Pa
         train(folder, tmp_path / "run", "small", kernels="fused", device="cpu")
     with pytest.raises(TrifoldError, match="kernels is one of auto, reference, fused, not 'magic'"):
         train(folder, tmp_path / "other", "small", kernels="magic", device="cpu")
+
+
+def test_a_step_that_no_such_card_can_hold_is_refused_with_a_batch_that_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (0, 100 * 2**30))
+    check_room(100 * 2**30, torch.device("cuda"), 64)  # whatever else is on it now
+    with pytest.raises(
+        OutOfMemory, match=r"a step of 64 states takes 400 GiB at least, and the card has 100"
+    ) as raised:
+        check_room(400 * 2**30, torch.device("cuda"), 64)
+    assert "--set batch=8," in str(raised.value)
+    check_room(400 * 2**30, torch.device("cpu"), 64)
 
 
 @pytest.mark.parametrize("balance", [0.3, 1.0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -26,8 +26,14 @@ KERNELS = ("auto", "reference", "fused")
 """What a user may ask for: the best backend that a device has, the reference anywhere, or kernels and nothing else."""
 
 
-FixedNetwork = Callable[[Layout, Tensor | None], Tensor]
-"""(layout, initial embeddings, or None for 0) → the embeddings of the batch, and of what is not in use."""
+class FixedNetwork(Protocol):
+    """A network on batches in arrays of fixed size; ``kept_bytes`` is what a step with gradients keeps, at least."""
+
+    @property
+    def kept_bytes(self) -> int: ...
+
+    def __call__(self, layout: Layout, initial: Tensor | None) -> Tensor:
+        """From initial embeddings, or None for 0, to those of the batch, and of what is not in use."""
 
 
 @dataclass(frozen=True)

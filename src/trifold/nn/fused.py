@@ -94,6 +94,14 @@ class FusedRGNN(torch.nn.Module):
         both = torch.stack([each, capacity.elements + each], 1).reshape(-1)
         self.register_buffer("pairs", both.to(torch.int32), False)
 
+    @property
+    def kept_bytes(self) -> int:
+        """What a step with gradients keeps of all layers: ``Kept``, and what the weights' gradients are made of."""
+        hidden, change, tables, projected = 5, 3 * 2, 2 + 1, 0 if self.capacity.hoisted is None else 9
+        of_elements = (change + tables + projected) * self.network.layers + 2  # tables have one level more
+        numbers = hidden * self.network.layers * self.capacity.rows + of_elements * self.capacity.elements
+        return numbers * self.network.dim * (2 if self.precision == "fp16" else 4)
+
     def hoisted(self, inner: Tensor, inner_bias: Tensor, outer: Tensor, outer_bias: Tensor) -> Hoisted | None:
         """The relation that ``triangles`` does, if there is one, with its part of the packed weights."""
         relation, k = self.capacity.hoisted, self.network.dim

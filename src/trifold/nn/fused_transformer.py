@@ -33,6 +33,12 @@ class FusedTransformer(nn.Module):
         super().__init__()
         self.network, self.capacity = network, capacity
 
+    @property
+    def kept_bytes(self) -> int:
+        """What a step with gradients keeps of all layers: ``Kept`` and ``Gradients``."""
+        numbers = 20 * self.network.dim + self.network.attention.heads + 4
+        return 4 * numbers * self.network.layers * self.capacity.elements
+
     def forward(self, layout: Layout, initial: Tensor | None = None) -> Tensor:
         """(elements, dim) the embeddings of the batch, and of what is not in use; from f₀ = 0 or the initial ones."""
         elements = self.capacity.elements

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from trifold.memory import OutOfMemory
 from trifold.model import HeadedNetwork, LaidOutNetwork
 from trifold.nn import Backend, Found, Layout
 from trifold.structures import Structures
@@ -31,6 +33,17 @@ def likely_sizes(sizes: Tensor, shares: Tensor, batch: int) -> list[int]:
     most = mean * batch + SPREAD * deviation * batch**0.5 + SPREAD
     found: list[int] = torch.minimum(most, sizes.max(1).values * batch).ceil().long().tolist()
     return found
+
+
+def check_room(kept: int, device: torch.device, batch: int) -> None:
+    """Raise if a step keeps more than the whole card has: then nothing else on it is to blame."""
+    there = torch.cuda.mem_get_info(device)[1] if device.type == "cuda" else math.inf
+    if kept > there:
+        smaller = max(1, int(batch * there / kept) // 2)
+        raise OutOfMemory(
+            f"a step of {batch} states takes {kept / 2**30:,.0f} GiB at least, and the card has {there / 2**30:,.0f}",
+            remedy=f"--set batch={smaller}, a smaller dim or fewer layers, or smaller problems",
+        )
 
 
 class CapturedStep:
@@ -67,6 +80,7 @@ class CapturedStep:
         measure = partial(likely_sizes, shares=shares, batch=batch)  # room for all but a few batches in a million
         self.laid_out = LaidOutNetwork(network, backend, structures, measure, precision)
         self.batcher = self.laid_out.batcher
+        check_room(self.laid_out.fixed.kept_bytes, structures.device, batch)
         self.chosen = torch.zeros(batch, dtype=torch.int64, device=structures.device)
         self.upcoming = torch.zeros_like(self.chosen)
         self.layout, self.found = self.batcher(self.chosen)
