@@ -35,15 +35,13 @@ class Beginning:
         file = find_model(name)
         model = Model.load(file)
         model.check_domain(domain)
-        if replace(model.config, heads=own.heads) != own:
-            given, asked = (
-                f"{config.label} with k = {config.dim} and L = {config.layers}" for config in (model.config, own)
-            )
+        if replace(model.config, heads=own.heads, layers=own.layers) != own:  # all layers share their weights
+            given, asked = (f"{config.label} with k = {config.dim}" for config in (model.config, own))
             raise TrifoldError(
                 f"its weights are those of {given}, and {asked} is to be trained",
                 place=name,
                 remedy=f"--set encoder={model.config.encoder} --set t={model.config.t} --set dim={model.config.dim} "
-                f"--set layers={model.config.layers} --set sharpness={model.config.sharpness}, or another model",
+                f"--set sharpness={model.config.sharpness}, or another model",
             )
         return cls(model, name, file_sha256(file, MOST_DATA_BYTES))
 

@@ -38,7 +38,7 @@ class Settings:
     keep_by            which weights are the best, within a seed and among seeds. "loss", the paper's: those of the
                        least validation loss. "policy": those whose policy solves most held-out problems; of equals
                        those with the shortest plans, then with the least validation loss
-    begin              a model of the same architecture, by name or file, whose weights it begins with instead of random
+    begin              a model of the same encoder and k, by name or file, whose weights it begins with, not random
                        ones: to go on with more problems, say; see ``beginning``
     alone              the share of a training without the teacher, if there is one: see ``lessons``
     rounds             how often it practises, evenly over the rest
