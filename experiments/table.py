@@ -5,13 +5,15 @@
     python experiments/table.py --plan --at-once 4 --minutes 4.5
 
 A cell is a domain and an architecture. All of a domain have the same problems, the recipe DOMAIN-values, one seed and
-as many minutes; only the architecture differs, k = 32 for R-GNN₂, and the learning rate of ET. They are evaluated by
-the paper's policy on the paper's own files (--bench) where these are public, and on the suite elsewhere. The same
-command goes on where it was stopped, by its deadline, by Ctrl-C or by SIGTERM: trainings from their last save, at most
-a minute old, evaluations with the next problem. What is done is not done again. What cannot be done, or fails, is
-written down with its reason in results/reasons.jsonl, and is tried again with --again alone. The names of the first
-three architectures are those of the study ``paper.toml``. How many are trained at once decides how many steps they take
-in their minutes: keep it. They share a card far better where CUDA's MPS runs (``nvidia-cuda-mps-control -d``).
+as many minutes; only the architecture differs, k = 32 for R-GNN₂, the learning rate of ET, and the batch where a step
+takes much of the card. They are evaluated by the paper's policy on the paper's own files (--bench) where these are
+public, and on the suite elsewhere. The same command goes on where it was stopped, by its deadline, by Ctrl-C or by
+SIGTERM: trainings from their last save, at most a minute old, evaluations with the next problem. What is done is not
+done again. What cannot be done, or fails, is written down with its reason in results/reasons.jsonl, and is tried again
+with --again alone. The names of the first three architectures are those of the study ``paper.toml``. How many are
+trained at once decides how many steps they take in their minutes: keep it. They share a card far better where CUDA's
+MPS runs (``nvidia-cuda-mps-control -d``). ET is to be trained apart from the others (--model et): its hundreds of small
+launches wait for their large ones.
 """
 
 from __future__ import annotations
