@@ -27,10 +27,11 @@ KERNELS = ("auto", "reference", "fused")
 
 
 class FixedNetwork(Protocol):
-    """A network on batches in arrays of fixed size; ``kept_bytes`` is what a step with gradients keeps, at least."""
+    """A network on batches in arrays of fixed size."""
 
     @property
-    def kept_bytes(self) -> int: ...
+    def kept_bytes(self) -> int:
+        """What a step with gradients keeps of all layers: it takes more than that."""
 
     def __call__(self, layout: Layout, initial: Tensor | None) -> Tensor:
         """From initial embeddings, or None for 0, to those of the batch, and of what is not in use."""
