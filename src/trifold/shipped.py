@@ -46,6 +46,12 @@ def find_model(model: Path | str) -> Path:
     return _choose(path.name, "there is no such file, nor a shipped model of this name")
 
 
+def place_of(model: Path | str) -> str:
+    """What a run remembers another model by: its name in the box, or else the path of its file."""
+    file = find_model(model)
+    return str(model) if file == shipped_models().get(str(model)) else str(file.resolve())
+
+
 def _model_of(run: Path) -> Path:
     """The model of a run folder; an error says what to do where there is none yet."""
     file = run / f"model{SUFFIX}"

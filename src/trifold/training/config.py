@@ -12,7 +12,7 @@ import torch
 from trifold.data import read_folder
 from trifold.errors import TrifoldError
 from trifold.sealed import Damaged
-from trifold.training.lessons import place_of
+from trifold.shipped import place_of
 from trifold.training.recipe import Recipe, recorded_recipe
 
 MAX_THREADS = 4_096

@@ -32,7 +32,7 @@ from trifold.model import Model, ModelConfig
 from trifold.pddl import Domain, Problem, State, find_problems, load_problem, read_problem
 from trifold.planning import states_along
 from trifold.sealed import Damaged
-from trifold.shipped import find_model, shipped_models
+from trifold.shipped import find_model
 from trifold.structures import Structures, concatenate
 from trifold.training.larger import TOO_LARGE
 from trifold.training.settings import Settings
@@ -297,9 +297,3 @@ def _queried(
     table = problem.action_table([action for own in actions for action in own])
     counts = np.array([len(own) for own in actions])
     return table.add_queries(problem.structures(states), counts, np.arange(len(table)), np.concatenate(optimal))
-
-
-def place_of(model: Path | str) -> str:
-    """What a run remembers another model by: its name in the box, or else the path of its file."""
-    file = find_model(model)
-    return str(model) if file == shipped_models().get(str(model)) else str(file.resolve())
