@@ -118,8 +118,9 @@ def test_a_cell_is_trained_then_evaluated_and_once(run: Callable[..., Any]) -> N
     records = "--records out/results/suite/grid.jsonl"
     folder = "out/runs/grid-compositions"
     assert commands == [
-        f"train suite/grid --run {folder} --recipe grid-values --set encoder=compositions --set dim=32 "
-        "--set merge=false --minutes 5 --seeds 1 --seed 0 --workers 3 --device cuda --quiet",
+        f"train suite/grid --run {folder} --recipe grid-values --set batch=16 --set learning_rate=5e-4 "
+        "--set encoder=compositions --set dim=32 --set merge=false --minutes 5 --seeds 1 --seed 0 --workers 3 "
+        "--device cuda --quiet",
         f"evaluate {folder}/model.safetensors suite/grid/test {records} --policy values --timeout 600.0 --workers 3 "
         "--device cuda --quiet",
     ]
