@@ -41,8 +41,8 @@ RELATIVE = {
 
 SHARED = 0.25
 """How much slower a training is for each other beside it, with MPS: 13 at once took 1.5 to 6 times as long as alone,
-but for the smallest, whose steps wait for their launches. Of twelve at once, most of them over all pairs, each took 70
-to 135 ms, and so did ET: 40 times as long as alone. Without, 4.25 ms are 2 × 3.23 and 3 × 2.77 side by side.
+but for the smallest, whose steps wait for their launches. Of twelve at once, most of them over all pairs, each took 50
+to 140 ms, and so did ET: 40 times as long as alone. Without, 4.25 ms are 2 × 3.23 and 3 × 2.77 side by side.
 """
 
 START = 60.0

@@ -42,7 +42,7 @@ ENCODED_SHARE_OF_A_CARD = 0.25
 """The share of a card's free memory that may hold encoded data."""
 
 STRETCH_GIB = 4.0
-"""Encoded data of one stretch of a training: a longer one is hardly faster, and others may want the card, too."""
+"""Encoded data of one stretch of a training at most: others may want the card, too."""
 
 SIGNS = (
     "bad_alloc",
