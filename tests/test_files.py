@@ -185,6 +185,25 @@ def test_a_file_that_is_gone_before_it_is_held_is_made_anew(
         assert len(taken) == 3 and len(os.listdir("/proc/self/fd")) == before
 
 
+def test_a_temporary_folder_that_is_swept_before_it_is_opened_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, made = tempfile.mkdtemp, []
+
+    def swept(*args: Any, **options: Any) -> str:
+        made.append(make(*args, **options))
+        if len(made) < 3:
+            sweep(tmp_path)
+            assert not Path(made[-1]).exists()
+        return str(made[-1])
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "mkdtemp", swept)
+    with temporary_folder() as folder:
+        assert folder.exists() and len(made) == 3
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOTSUP])
 def test_files_are_used_without_locks_where_there_are_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int

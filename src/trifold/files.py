@@ -153,7 +153,10 @@ def temporary_folder() -> Iterator[Path]:
     sweep(parent)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=".trifold-", suffix=".part", dir=parent))
-        lock = os.open(folder, os.O_RDONLY)
+        try:
+            lock = os.open(folder, os.O_RDONLY)
+        except FileNotFoundError:  # another process swept it before it was held
+            continue
         if _hold(lock, folder):
             break
         os.close(lock)
