@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from trifold.data import Labelled, LabelLimits, label
 from trifold.domains import domain_text, write_problems
 from trifold.encoders import Pairs, encode_all
 from trifold.errors import TrifoldError
+from trifold.pddl.state_space import AROUND
 from trifold.wl import find_conflicts, refine
 
 TWO_TOWERS = """
@@ -185,3 +187,13 @@ def test_an_architecture_that_would_send_too_many_messages_is_left_out(
 
 def test_a_picture_is_drawn(blocks: list[Labelled]) -> None:
     assert plot_expressivity(compare_architectures(blocks, architectures=ARCHITECTURES[:2])).startswith(b"\x89PNG")
+
+
+def test_bounds_of_v_are_no_conflicts(tmp_path: Path) -> None:
+    """Around a plan V may be more than V*, so nothing is ruled out by it."""
+    bounds, whole = (labelled(tmp_path, domain_text("blocks-m"), TWO_TOWERS)[0] for _ in range(2))
+    assert bounds.space is not None
+    bounds = replace(bounds, space=replace(bounds.space, engine=AROUND))
+    assert compare_architectures([bounds, whole], rounds=2).problems == 1
+    with pytest.raises(TrifoldError):
+        compare_architectures([bounds], rounds=2)

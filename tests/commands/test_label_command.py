@@ -34,6 +34,19 @@ def test_a_detour_keeps_less_and_says_how_far_it_goes(tmp_path: Path) -> None:
     assert near["kept"] < everything["kept"] and near["largest_value"] < everything["largest_value"]
 
 
+def test_plans_of_a_model_label_what_is_too_large(tmp_path: Path) -> None:
+    write_problems(tmp_path, "gripper", [1, 4], 0)
+    trifold("evaluate", "gripper", tmp_path / "train", "--plans", tmp_path / "train", cwd=tmp_path)
+    said = trifold("label", tmp_path, "--max-states", 200)
+    assert "2 (1 around a plan)" in said.stdout and "states around a plan, V up to" in said.stderr
+    (row,) = json.loads(trifold("label", tmp_path, "--max-states", 200, "--json").stdout)
+    assert (row["labelled"], row["around"], row["left_out"]) == (2, 1, {})
+    trained = ("train", tmp_path, "--recipe", "small", "--run", tmp_path / "run", "--steps", 2, "--quiet")
+    trifold(*trained, "--set", "max_states=200", "--set", "heads=both", "--set", "dim=4", "--set", "layers=2")
+    files = json.loads((tmp_path / "run" / "data.json").read_text())["files"]
+    assert ["around a plan" in file["message"] for file in files] == [False, True]
+
+
 def test_nothing_labelled_is_told_to_the_shell(tmp_path: Path) -> None:
     write_problems(tmp_path, "gripper", [1, 2], 0)
     said = trifold("label", tmp_path, "--max-states", 3, code=2, real=True)

@@ -186,3 +186,39 @@ def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatc
     assert default_cache() == tmp_path / "trifold"
     monkeypatch.setenv("TRIFOLD_CACHE", str(tmp_path / "own"))
     assert default_cache() == tmp_path / "own"
+
+
+def test_a_problem_beyond_the_limit_is_labelled_around_the_plan_beside_it(folder: Path) -> None:
+    cache, plan = folder / "cache", folder / "five.plan"
+    assert run(folder, ["five"], cache, max_states=100)[0].outcome == "state limit"
+    plan.write_text("; a detour\n(FLIP s1)\n(flip s0)\n")
+    (first,) = run(folder, ["five"], cache, max_states=100)
+    (again,) = run(folder, ["five"], cache, max_states=100)
+    (whole,) = run(folder, ["five"], cache)
+    for item in (first, again):
+        assert item.outcome == "labelled" and item.space is not None and item.space.is_bound
+        assert "more than 100 states: V is of ways around a plan" in item.message
+        assert item.space.listed >= 1 and item.kept == len(item.space) <= item.states < whole.states
+        assert item.space.distances[item.space.initial] == 1
+    assert (first.cached, again.cached) == (False, True) and first.digest == again.digest != whole.digest
+    assert whole.space is not None and not whole.space.is_bound and whole.message == ""
+    plan.write_text("(flip s0)")
+    (other,) = run(folder, ["five"], cache, max_states=100)
+    assert not other.cached and other.digest not in (first.digest, whole.digest)
+    (folder / "two.plan").write_text("which no one reads, as there are few states")
+    assert run(folder, ["two"], cache, max_states=100)[0].space is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("flip s0", "is not an action"),
+        ("(flip s9)", "an action of it is not applicable"),
+    ],
+)
+def test_what_is_no_plan_is_told_and_not_kept(folder: Path, text: str, why: str) -> None:
+    (folder / "five.plan").write_text(text)
+    for _ in range(2):
+        (found,) = run(folder, ["five"], folder / "cache", max_states=100)
+        assert (found.outcome, found.cached) == ("bad input", False) and why in found.message
+        assert "five.plan" in found.message

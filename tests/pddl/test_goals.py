@@ -73,7 +73,7 @@ def test_any_formula_is_refused_or_comes_to_literals_that_say_the_same(family: s
     counts = {"read": 0, "refused": 0}
 
     @given(formula_goals(family), st.randoms(use_true_random=False))
-    @settings(max_examples=80)
+    @settings(max_examples=80, derandomize=True)  # or by chance hardly any is refused
     def judge(texts: tuple[str, str], rng: random.Random) -> None:
         try:
             executor = Executor.load(*texts)

@@ -13,11 +13,12 @@ from matplotlib.figure import Figure
 
 from trifold.data import LabelLimits, label
 from trifold.domains import write_problems
+from trifold.evaluation import evaluate
 from trifold.model import Model
 from trifold.planning import Outcome
 from trifold.shipped import shipped_models
 from trifold.training import Watcher, loop, resume, train
-from trifold.training.coverage import Coverage
+from trifold.training.coverage import Coverage, lay_tracks
 from trifold.training.larger import LEAST_GLANCE, Larger, LargerProblems, find_larger
 from trifold.training.loop import Progress
 from trifold.training.plot import _plot_coverage
@@ -34,6 +35,16 @@ def test_problems_beyond_the_limits_and_sampled_ones_are_larger_the_smallest_fir
     optimum = int(two.space.distances[two.space.initial])
     assert find_larger(labelled, [one, two]) == [Larger(files[1], optimum), Larger(files[2])]
     assert find_larger([replace(three, outcome=Outcome.BAD_INPUT)], []) == []
+
+
+def test_of_a_problem_that_is_labelled_around_a_plan_the_optimum_is_not_known(tmp_path: Path) -> None:
+    """And no policy is followed inside of what is known of it."""
+    write_problems(tmp_path, "gripper", [3], 0)
+    (file,) = (tmp_path / "train").iterdir()
+    evaluate("gripper", [file], records=tmp_path / "records.jsonl", plans=tmp_path / "train")
+    (found,) = label(tmp_path / "domain.pddl", [file], limits=LabelLimits(max_states=60))
+    assert found.space is not None and found.space.is_bound
+    assert find_larger([found], [found]) == [Larger(file)] and lay_tracks([found], has_actions=False) == []
 
 
 def test_the_policy_is_tried_on_them_and_what_fails_is_named(tmp_path: Path) -> None:

@@ -51,6 +51,10 @@ def label(
     can be interrupted at any time: what is labelled stays. Test problems are not touched. Exit code 2 if no problem
     could be labelled.
 
+    A problem with more states than --max-states is labelled around a plan, if there is one beside it, p1.plan beside
+    p1.pddl: the states near the plan, with the shortest ways to a goal that are found around it. `trifold evaluate
+    MODEL DIR/train --plans DIR/train --improve 3` writes such plans, and so does any other planner.
+
     After the counts it says what the training problems have among them, objects by kind, V* and goals, and what to draw
     more of, by rules of thumb.
     """
@@ -125,7 +129,7 @@ def _table(summaries: Sequence[Summary]) -> str:
         [
             summary.folder,
             f"{summary.problems}",
-            f"{summary.labelled}",
+            f"{summary.labelled}" + (f" ({summary.around} around a plan)" if summary.around else ""),
             f"{summary.states:,}",
             f"{summary.kept:,}",
             f"{summary.dead_ends:,}",
@@ -153,6 +157,8 @@ def _show(total: int, quiet: bool) -> Iterator[Callable[[Labelled], None] | None
             bar.advance(task)
             known = ", known from before" if item.cached else ""
             counts = f"{item.states:,} states, V* up to {item.max_distance}" if item.space else item.message
+            if item.space and item.space.is_bound:
+                counts = f"{item.states:,} states around a plan, V up to {item.max_distance}"
             if console.is_terminal and item.space:
                 return
             text = f"[{done}/{total}] {item.path.parent.name}/{item.path.name}: {item.outcome}, {counts}{known}"

@@ -21,7 +21,7 @@ from trifold.errors import TrifoldError
 from trifold.files import open_regular, read_text, sweep, temporary_folder, write_whole
 from trifold.limits import LabelLimits
 from trifold.outcomes import Outcome
-from trifold.pddl import VERSION, StateSpace, load_domain
+from trifold.pddl import VERSION, Domain, StateSpace, load_domain
 from trifold.processes import Files, Limits, Result, Workers, run_isolated
 from trifold.sealed import MAX_BYTES, SEAL, check_seal, parse_object, seal, write_object
 
@@ -37,12 +37,12 @@ class Labelled:
     """What became of one problem.
 
     path       the problem's file
-    digest     a hash of its text
+    digest     a hash of its text, and of the plan around which it is labelled
     outcome    labelled, state limit, timeout, memory limit, crash, unsolvable (no plan from the initial state) or bad
                input
     message    what went wrong, in words
     space      the labelled states, if the outcome is labelled
-    states     how many states the problem has
+    states     how many states the problem has; if it is labelled around a plan, of how many V is known
     kept       how many of them the space holds
     seconds    how long the expansion took, also if it was done before and cached
     cached     whether it was done before
@@ -72,7 +72,8 @@ def label(
 ) -> list[Labelled]:
     """Label the state spaces of problems of one domain, in the order given.
 
-    What fails of a problem is named, not raised; what is wrong with the domain, or with the cache, is raised.
+    What fails of a problem is named, not raised; what is wrong with the domain, or with the cache, is raised. A problem
+    that has more states than the limit is labelled around a plan, if there is one beside it: p1.plan beside p1.pddl.
 
     workers      child processes at a time, or a cluster; None is one per core
     cache        folder of results that were computed before; None computes everything
@@ -80,47 +81,76 @@ def label(
     """
     limits = limits or LabelLimits()
     loaded = load_domain(Path(domain))
-    domain_source, constants = loaded.source, loaded.description.named_constants
     done: dict[int, Labelled] = {}
-    digests: dict[int, str] = {}
 
-    def finish(index: int, labelled: Labelled) -> None:
-        done[index] = replace(labelled, digest=digests.get(index, ""))
+    def finish(index: int, labelled: Labelled, digest: str = "") -> None:
+        done[index] = replace(labelled, digest=digest)
         if on_progress is not None:
             on_progress(done[index])
 
     with temporary_folder() if cache is None else nullcontext(_make_folder(cache)) as folder:
-        indices, jobs, entries = [], [], []
+        waiting: list[tuple[int, _Sheet]] = []
         for index, path in enumerate(map(Path, problems)):
             try:
-                problem_source = (read_text(path), str(path))
+                sheet = _Sheet.read(path)
             except TrifoldError as error:
                 finish(index, Labelled(path, Outcome.BAD_INPUT, message=str(error)))
                 continue
-            digests[index] = hashlib.sha256(problem_source[0].encode()).hexdigest()
-            entry = folder / cache_key(domain_source.text, problem_source[0], limits, constants)
-            known = _look_up(path, entry)
-            if known is not None:
-                finish(index, known)
-                continue
-            indices.append(index)
-            entries.append(entry)
-            jobs.append(
-                {
-                    "domain": domain_source,
-                    "problem": problem_source,
-                    "max_states": limits.max_states,
-                    "keep": limits.keep,
-                    "detour": limits.detour,
-                    "path": str(_space_file(entry)),
-                }
-            )
+            sheet, known = sheet.look_up(loaded, limits, folder)
+            if known is None:
+                waiting.append((index, sheet))
+            else:
+                finish(index, known, sheet.digest(known))
+        common = {"max_states": limits.max_states, "keep": limits.keep, "detour": limits.detour}
+        jobs = [{"domain": loaded.source, **common, **sheet.to_job()} for _, sheet in waiting]
         bounds = Limits(limits.seconds, limits.memory_gib)
         with closing(run_isolated(FUNCTION, jobs, workers=workers, limits=bounds, files=FILES)) as results:
             for result in results:
-                index = indices[result.job]
-                finish(index, _keep(Path(problems[index]), entries[result.job], result))
+                index, sheet = waiting[result.job]
+                labelled = _keep(sheet.path, sheet.entry, result)
+                finish(index, labelled, sheet.digest(labelled))
     return [done[index] for index in range(len(problems))]
+
+
+@dataclass(frozen=True)
+class _Sheet:
+    """A problem that is to be labelled.
+
+    text   of its file
+    plan   the text of the plan beside it, p1.plan beside p1.pddl, around which it is labelled if it is too large
+    entry  in the cache
+    """
+
+    path: Path
+    text: str
+    plan: str | None
+    entry: Path = Path()
+
+    @classmethod
+    def read(cls, path: Path) -> _Sheet:
+        """Read the files of a problem."""
+        plan = path.with_suffix(".plan")
+        return cls(path, read_text(path), read_text(plan) if plan.is_file() else None)
+
+    def look_up(self, domain: Domain, limits: LabelLimits, folder: Path) -> tuple[_Sheet, Labelled | None]:
+        """The problem with its entry in the cache, and what that knows; without its plan where that is of no use."""
+        parts = domain.source.text, self.text, limits, domain.description.named_constants
+        entry = folder / cache_key(*parts)
+        known = _look_up(self.path, entry)
+        if self.plan is None or (known is not None and known.outcome is not Outcome.STATE_LIMIT):
+            return replace(self, plan=None, entry=entry), known
+        entry = folder / cache_key(*parts, self.plan)
+        return replace(self, entry=entry), _look_up(self.path, entry)
+
+    def digest(self, labelled: Labelled) -> str:
+        """A hash of what its labels were made of."""
+        is_bound = labelled.space is not None and labelled.space.is_bound
+        return hashlib.sha256((self.text + (f"\0{self.plan}" if is_bound else "")).encode()).hexdigest()
+
+    def to_job(self) -> dict[str, Any]:
+        """Its part of a job."""
+        plan = None if self.plan is None else (self.plan, str(self.path.with_suffix(".plan")))
+        return {"problem": (self.text, str(self.path)), "plan": plan, "path": str(_space_file(self.entry))}
 
 
 def default_cache() -> Path:
@@ -130,12 +160,20 @@ def default_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "trifold"
 
 
-def cache_key(domain: str, problem: str, limits: LabelLimits, constants: Sequence[str] = ()) -> str:
+def cache_key(
+    domain: str,
+    problem: str,
+    limits: LabelLimits,
+    constants: Sequence[str] = (),
+    plan: str | None = None,
+) -> str:
     """The name of a cache entry: a hash of all that its content depends on.
 
-    ``constants`` that rules name follow from the domain; entries older than their relations do not have them.
+    ``constants`` that rules name follow from the domain; entries older than their relations do not have them. The
+    ``plan`` is the text of one around which it is labelled.
     """
     parts = [domain, problem, asdict(limits), VERSION, version("pymimir"), *constants]
+    parts += [] if plan is None else [{"plan": plan}]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

@@ -155,6 +155,8 @@ def remedy_of(labelled: Sequence[Labelled]) -> str:
     if limits := outcomes & LIMITS.keys():
         keys = [LIMITS[outcome] for outcome in LIMITS if outcome in limits]
         found.append(f"use smaller problems, or raise {' and '.join(keys)} of the recipe, or of `trifold label`")
+        if Outcome.STATE_LIMIT in limits:
+            found[-1] += ", or put a plan beside each, p1.plan beside p1.pddl"
     if Outcome.CRASH in outcomes:
         found.append(f"report the crash of {_name(first[Outcome.CRASH].path)}, with both files")
     return "; ".join(found)

@@ -21,6 +21,7 @@ SPLITS = ("train", "validation")
 class Summary:
     """The problems of one folder.
 
+    around         how many of the labelled ones are so around a plan, as they have more states than the limit
     states         of all labelled problems, and how many of them are kept
     left_out       outcome → how many problems
     largest_value  the largest V*
@@ -31,6 +32,7 @@ class Summary:
     folder: str
     problems: int
     labelled: int
+    around: int
     states: int
     kept: int
     dead_ends: int
@@ -47,6 +49,7 @@ def summarise_labels(folder: str, labelled: Sequence[Labelled]) -> Summary:
         folder,
         len(labelled),
         len(done),
+        sum(item.space.is_bound for item in done if item.space),
         sum(item.states for item in done),
         sum(item.kept for item in done),
         sum(item.dead_ends for item in done),

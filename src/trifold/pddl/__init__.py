@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from trifold.pddl.neighbourhood import Neighbourhood
     from trifold.pddl.packed_counts import PackedCounts
     from trifold.pddl.packed_task import PackedTask, PackedWays
+    from trifold.pddl.plan_text import canonical, parse_plan
     from trifold.pddl.problem import Domain, Problem, State, load_domain, load_problem, read_problem
     from trifold.pddl.problem_description import ProblemDescription
     from trifold.pddl.relaxation import Relaxation
@@ -55,6 +56,7 @@ __all__ = [
     "StateSpace",
     "Steps",
     "UnsolvableError",
+    "canonical",
     "check_folder",
     "expand",
     "expand_with_pymimir",
@@ -62,6 +64,7 @@ __all__ = [
     "find_problems",
     "load_domain",
     "load_problem",
+    "parse_plan",
     "problem_files",
     "rank_within_values",
     "read_problem",

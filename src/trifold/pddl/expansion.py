@@ -16,14 +16,19 @@ from trifold.expressions import Source
 from trifold.outcomes import Outcome
 from trifold.pddl import packed
 from trifold.pddl.actions import ActionTable, GroundName, parse_action
+from trifold.pddl.around import MOST_STATES as AROUND_STATES
+from trifold.pddl.around import Around, explore
 from trifold.pddl.atoms import AtomTable, Integers
 from trifold.pddl.grounding import Grounding, GroundingError, ground
 from trifold.pddl.problem import Problem, load_domain, load_problem
 from trifold.pddl.sampling import ListActions, sample_states
-from trifold.pddl.state_space import StateSpace
+from trifold.pddl.state_space import AROUND, StateSpace
 
 CHUNK = 50_000
 """How many states are unpacked at a time."""
+
+AROUND_DETOUR = 4
+"""The ``detour`` of what is sampled around a plan, if none is given: further off V is less often V*."""
 
 
 class StateLimitError(TrifoldError):
@@ -69,6 +74,22 @@ def expanded(
         loaded.release()
 
 
+@contextmanager
+def expanded_around(
+    domain: str | Path | Source, problem: str | Path | Source, plan: Source, max_states: int
+) -> Iterator[tuple[StateSpace, ListActions]]:
+    """About so many states around a plan in IPC format, and what lists the actions of some of them.
+
+    It raises a GroundingError where the problem is not STRIPS, or too large.
+    """
+    loaded = _load(domain, problem)
+    try:
+        found = explore(loaded, plan, min(max_states, AROUND_STATES))
+        yield _packed_space(loaded, found.found.grounding, found, found.distances, found.listed, AROUND)
+    finally:
+        loaded.release()
+
+
 def _load(domain: str | Path | Source, problem: str | Path | Source) -> Problem:
     """The problem, unless it has no plan whatever its actions are."""
     loaded = load_problem(load_domain(domain), problem)
@@ -82,15 +103,22 @@ def _expand_packed(problem: Problem, grounding: Grounding, max_states: int) -> t
     found = packed.search(grounding, max_states)
     if found is None:
         raise _state_limit(problem, max_states)
-    states, transitions, targets = found.words, found.counts, found.targets
-    counts, atoms = packed.unpack(states)
+    goals = np.flatnonzero(packed.holds(found.words, *grounding.goal))
+    values = packed.distances(found.counts, found.targets, goals)
+    return _packed_space(problem, grounding, found, values, len(values), "packed")
+
+
+def _packed_space(
+    problem: Problem, grounding: Grounding, found: packed.Found | Around, values: Integers, listed: int, engine: str
+) -> tuple[StateSpace, ListActions]:
+    """The space of packed states with these values, the initial one first, and what lists the actions of some."""
+    counts, atoms = packed.unpack(found.words)
     met = np.bincount(atoms, minlength=len(grounding.atoms)) > 0
     index = problem.atom_index
     rows = [index.row(*atom) for atom, is_met in zip(grounding.atoms, met, strict=True) if is_met]
     varying = np.array(rows, np.int32).reshape(-1, 1 + index.width)
     static = index.static_rows
     numbers = (np.cumsum(met) - 1).astype(np.min_scalar_type(max(len(rows) - 1, 0)))
-    goals = np.flatnonzero(packed.holds(states, *grounding.goal))
 
     def list_actions(space: StateSpace, chosen: Integers) -> StateSpace:
         return _with_actions(problem, space, chosen, grounding.names, *found.actions(chosen))
@@ -101,14 +129,14 @@ def _expand_packed(problem: Problem, grounding: Grounding, max_states: int) -> t
         table=AtomTable(index.relations, problem.objects, varying[:, 0], varying[:, 1:], static[:, 0], static[:, 1:]),
         offsets=_offsets(counts),
         indices=numbers[atoms],
-        distances=packed.distances(transitions, targets, goals),
-        transition_offsets=_offsets(transitions),
-        targets=targets,
+        distances=values,
+        transition_offsets=_offsets(found.counts),
+        targets=found.targets,
         **_no_actions(problem, len(counts)),
         initial=0,
-        states=len(counts),
-        listed=len(counts),
-        engine="packed",
+        states=found.met,
+        listed=listed,
+        engine=engine,
     )
     return space, list_actions
 
@@ -231,27 +259,49 @@ def _with_actions(
 def expand_to_file(job: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """What a child process does: expand a problem into a file, and return what is in it.
 
-    job     domain, problem: [text, name] of each; max_states; keep and detour: what to sample; path of the file
+    job     domain, problem: [text, name] of each; max_states; keep and detour: what to sample; path of the file; plan:
+            [text, name] of one around which states are expanded if there are more, or None
     return  outcome: labelled, state limit or unsolvable; message; and the counts if a file was written
     """
     try:
-        with expanded(Source(*job["domain"]), Source(*job["problem"]), job["max_states"]) as (space, list_actions):
-            solvable = space.distances[space.initial] >= 0
-            dead_ends = int((space.distances < 0).sum())
-            kept = space
-            if solvable:
-                kept = sample_states(space, job["keep"], job["detour"], list_actions=list_actions)
-                kept.save(job["path"])
+        try:
+            with expanded(Source(*job["domain"]), Source(*job["problem"]), job["max_states"]) as (space, list_actions):
+                return _write(job, space, job["detour"], list_actions)
+        except StateLimitError as error:
+            if job.get("plan") is None:
+                raise
+            return _expand_around(job, error)
     except StateLimitError as error:
         return {"outcome": Outcome.STATE_LIMIT, "message": error.message}
     except UnsolvableError as error:
         return {"outcome": Outcome.UNSOLVABLE, "message": error.message}
+
+
+def _expand_around(job: dict[str, Any], limit: StateLimitError) -> dict[str, Any]:
+    """The same around the job's plan, or the limit again where that cannot be done."""
+    detour = AROUND_DETOUR if job["detour"] is None else job["detour"]
+    sources = Source(*job["domain"]), Source(*job["problem"])
+    try:
+        with expanded_around(*sources, Source(*job["plan"]), job["max_states"]) as (space, list_actions):
+            facts = _write(job, space, detour, list_actions)
+    except GroundingError:
+        raise limit from None
+    return facts | {"message": f"{limit.message}: V is of ways around a plan"}
+
+
+def _write(job: dict[str, Any], space: StateSpace, detour: int | None, list_actions: ListActions) -> dict[str, Any]:
+    """Write what is kept of a space to a file, if there is a plan at all, and say what it is."""
+    solvable = space.distances[space.initial] >= 0
+    kept = space
+    if solvable:
+        kept = sample_states(space, job["keep"], detour, list_actions=list_actions)
+        kept.save(job["path"])
     return {
         "outcome": Outcome.LABELLED if solvable else Outcome.UNSOLVABLE,
         "message": "" if solvable else "there is no plan from the initial state",
         "states": len(space),
         "kept": len(kept),
-        "dead_ends": dead_ends,
+        "dead_ends": int((space.distances < 0).sum()),
         "max_distance": int(kept.distances.max()),
     }
 

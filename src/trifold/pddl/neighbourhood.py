@@ -59,6 +59,11 @@ class Neighbourhood:
         self._meet(self.targets[self._edges_of(block)])
         return True
 
+    def ways(self) -> tuple[Integers, Integers]:
+        """Where the edges of all the states that are expanded begin, ascending, and where they lead."""
+        expanded = np.flatnonzero(self.starts[: self.states.count] != NOT_YET)
+        return np.repeat(expanded, self.degrees[expanded]), self.targets[self._edges_of(expanded)]
+
     def shortest(self) -> tuple[str, ...] | None:
         """The actions of a shortest way to a goal through expanded states, by breadth-first search; None: no way."""
         is_goal = holds(self.states.words[:, : self.states.count], *self.grounding.goal)

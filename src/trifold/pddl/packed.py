@@ -137,7 +137,7 @@ class Successors:
 
 @dataclass(frozen=True)
 class Found:
-    """All reachable states of a grounded problem.
+    """States of a grounded problem, all that can be reached or some, and their successors.
 
     successors       its actions as arrays
     states           the states, the initial one first
@@ -149,6 +149,11 @@ class Found:
     states: PackedStates
     counts: Integers
     targets: Integers
+
+    @property
+    def met(self) -> int:
+        """How many states there are."""
+        return self.states.count
 
     @property
     def words(self) -> Words:

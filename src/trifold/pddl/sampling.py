@@ -31,17 +31,18 @@ def sample_states(
     always kept. The sampled states come first, in their old order; the states that are there only as successors of
     others come after them, without transitions of their own: ``listed`` of the result says where they begin.
 
-    A space that has no actions yet gets those of the sampled states by ``list_actions``: all would be too many.
+    Of a space around a plan only listed states are sampled. A space that has no actions yet gets those of the sampled
+    states by ``list_actions``: all would be too many.
     """
     chosen = _choose(space, keep, detour, seed)
     if chosen is None:
-        return list_actions(space, np.arange(len(space)))
+        return list_actions(space, np.arange(space.listed))
     return _keep(list_actions(space, chosen), chosen)
 
 
 def _choose(space: StateSpace, keep: int | None, detour: int | None, seed: int) -> Integers | None:
     """The states to sample, ascending; None if all are kept."""
-    near = np.arange(len(space)) if detour is None else _near_plans(space, detour)
+    near = np.arange(space.listed) if detour is None else _near_plans(space, detour)
     keep = len(near) if keep is None else keep
     if len(space) <= min(keep, len(near)):
         return None
@@ -92,7 +93,7 @@ def rank_within_values(values: Integers, order: Integers) -> Integers:
 
 
 def _near_plans(space: StateSpace, detour: int) -> Integers:
-    """The states on ways from the initial state, itself one, to a goal that are not too long, sorted."""
+    """The listed states on ways from the initial state, itself one, to a goal that are not too long, sorted."""
     longest = min(int(space.distances[space.initial]) + detour, 2 * len(space))  # which no shortest way exceeds
     g = np.full(len(space), -1, np.int64)
     layer, length = np.array([space.initial]), 0
@@ -102,7 +103,7 @@ def _near_plans(space: StateSpace, detour: int) -> Integers:
         layer, length = after[g[after] < 0], length + 1
     near = (g >= 0) & (space.distances >= 0) & (g + space.distances <= longest)
     near[space.initial] = True
-    return np.flatnonzero(near)
+    return np.flatnonzero(near[: space.listed])
 
 
 def _shares(counts: Integers, keep: int) -> Integers:

@@ -17,6 +17,9 @@ from trifold.tensor_file import open_tensors, write_tensors
 if TYPE_CHECKING:
     from trifold.structures import Structures
 
+AROUND = "around a plan"
+"""The engine of a space that has not all states, but those around a plan."""
+
 FORMAT = "trifold state space"
 VERSION = 5
 MAX_ARITY = 100
@@ -36,7 +39,7 @@ class StateSpace:
 
     table               the problem's atoms; varying ones are numbered in sorted order
     offsets, indices    (states + 1,), (Σ atoms,): state i has the atoms ``indices[offsets[i]:offsets[i + 1]]``, sorted
-    distances           (states,) int32: V*, or −1 for a dead end
+    distances           (states,) int32: V*, or −1 for a dead end; V* or more if it is a space around a plan
     transition_offsets, targets
                         (states + 1,), (transitions,): the successors of each state, ascending, each once however many
                         actions lead there. Goal states have successors too.
@@ -44,9 +47,10 @@ class StateSpace:
     action_offsets, applicable, successors
                         (states + 1,), (Σ,), (Σ,): the actions of each listed state, ascending, and where each leads
     initial             the initial state
-    states              how many states the problem has; the space holds all of them unless it was sampled
+    states              how many states the problem has; the space holds all of them unless it was sampled. Around a
+                        plan, how many were met: fewer
     listed              so many states have their successors listed; the others are only successors of sampled ones
-    engine              what expanded it, "packed" or "pymimir"; only the order of the states depends on it
+    engine              what expanded it, "packed" or "pymimir"; only the order of the states depends on it. Or AROUND
     """
 
     domain: str
@@ -69,6 +73,11 @@ class StateSpace:
     def __len__(self) -> int:
         """How many states it holds."""
         return len(self.distances)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it is a space around a plan, and V an upper bound of V*, which it mostly is near the plan."""
+        return self.engine == AROUND
 
     @property
     def objects(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trifold.errors import TrifoldError
 from trifold.outcomes import Outcome
-from trifold.planning.plan import canonical
+from trifold.pddl import canonical
 from trifold.planning.policy import Budget, OnStep, Policy, Scores, State, Step, Task, Trajectory
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trifold.errors import TrifoldError
 from trifold.files import read_text, write_whole
+from trifold.pddl import canonical, parse_plan
 from trifold.planning.policy import State, Task
 
 if TYPE_CHECKING:
@@ -24,28 +24,6 @@ def plan_text(actions: Sequence[str]) -> str:
     ; cost = 2 (unit cost)
     """
     return "".join(f"{line}\n" for line in [*actions, f"; cost = {len(actions)} (unit cost)"])
-
-
-def parse_plan(text: str, *, place: str | None = None) -> list[str]:
-    """The actions of a plan in IPC format; comments, blank lines, case and spacing do not matter.
-
-    >>> parse_plan("; found by hand\\n(PICK-UP  A) ; first\\n\\n( stack a b )")
-    ['(pick-up a)', '(stack a b)']
-    """
-    actions = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        action = line.partition(";")[0].strip()
-        if not action:
-            continue
-        inside = action[1:-1]
-        if action[0] != "(" or action[-1] != ")" or not inside.split() or "(" in inside or ")" in inside:
-            raise TrifoldError(
-                f"line {number} is not an action: {action!r}",
-                place=place,
-                remedy="write one action per line, such as (pick-up a)",
-            )
-        actions.append(canonical(action))
-    return actions
 
 
 def write_plan(path: Path, actions: Sequence[str]) -> None:
@@ -109,8 +87,3 @@ def _replay(
     if not is_goal(state):
         return Replay(len(actions), f"the goal does not hold after the last step ({len(actions)})")
     return Replay(len(actions))
-
-
-def canonical(action: str) -> str:
-    """One spelling for an action: lower case, single spaces."""
-    return f"({' '.join(action.strip()[1:-1].lower().split())})"

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from trifold.limits import MAX_STEPS
 from trifold.outcomes import Outcome
+from trifold.pddl import canonical
 from trifold.planning.elimination import eliminate
 from trifold.planning.improve import improve as improve_plan
 from trifold.planning.patience import Patience
-from trifold.planning.plan import canonical, judge, replay, states_along
+from trifold.planning.plan import judge, replay, states_along
 from trifold.planning.policies import find_policy
 from trifold.planning.policy import Budget, Memory, OnStep, Policy, Scores, State, Step, Task, Trajectory
 

@@ -57,7 +57,7 @@ def find_larger(labelled: Sequence[Labelled], validation: Sequence[Labelled]) ->
     for item in validation:
         space = item.space
         if space is not None and space.listed < space.states:
-            found.append(Larger(item.path, int(space.distances[space.initial])))
+            found.append(Larger(item.path, None if space.is_bound else int(space.distances[space.initial])))
     return sorted(found, key=lambda larger: (larger.path.stat().st_size, str(larger.path)))[:MOST_PROBLEMS]
 
 
