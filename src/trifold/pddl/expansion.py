@@ -28,7 +28,7 @@ CHUNK = 50_000
 """How many states are unpacked at a time."""
 
 AROUND_DETOUR = 4
-"""The ``detour`` of what is sampled around a plan, if none is given: further off V is less often V*."""
+"""The most ``detour`` of what is sampled around a plan: further off V is less often V*."""
 
 
 class StateLimitError(TrifoldError):
@@ -279,7 +279,7 @@ def expand_to_file(job: dict[str, Any], report: Callable[[dict[str, Any]], None]
 
 def _expand_around(job: dict[str, Any], limit: StateLimitError) -> dict[str, Any]:
     """The same around the job's plan, or the limit again where that cannot be done."""
-    detour = AROUND_DETOUR if job["detour"] is None else job["detour"]
+    detour = AROUND_DETOUR if job["detour"] is None else min(AROUND_DETOUR, job["detour"])
     sources = Source(*job["domain"]), Source(*job["problem"])
     try:
         with expanded_around(*sources, Source(*job["plan"]), job["max_states"]) as (space, list_actions):
