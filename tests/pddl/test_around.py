@@ -106,8 +106,8 @@ def test_v_is_never_less_than_the_optimum_and_all_else_is_as_it_is(domain: str, 
 
 def test_near_the_plan_v_is_mostly_the_optimum_and_only_that_is_sampled(tmp_path: Path) -> None:
     """A tenth of the states of a grid, the plan of which has detours; all are sampled that are near enough."""
-    domain, sizes = domain_text("grid"), {"rows": 2, "columns": 3, "side": 2, "locks": 3, "keys": 2, "shapes": 2}
-    text = DOMAINS["grid"].generate(random.Random(3), **sizes, unlocks=2)
+    domain, sizes = domain_text("grid"), {"rows": 2, "columns": 2, "locks": 2, "keys": 2, "shapes": 2, "unlocks": 2}
+    text = DOMAINS["grid"].generate(random.Random(3), **sizes)
     whole, problem = expand(domain, text, 100_000), load_problem(load_domain(domain), text)
     number = {atoms(whole, state): state for state in range(len(whole))}
     plan = improve(problem, some_way(problem, random.Random(1)), Budget(None, states=len(whole) // 10))
