@@ -89,7 +89,8 @@ def explore(problem: Problem, plan: Source, max_states: int) -> Around:
     numbers = np.full(met, -1, np.int64)
     numbers[chosen] = np.arange(len(chosen))
     own = is_known[sources] & is_known[targets]
-    pairs = np.unique(numbers[sources[own]] << 32 | numbers[targets[own]])
+    pairs = np.sort(numbers[sources[own]] << 32 | numbers[targets[own]])
+    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     listed, counts = int(is_listed.sum()), np.bincount(pairs >> 32, minlength=len(chosen))
     return Around(found, chosen, numbers, value[chosen], listed, counts, pairs.astype(np.int32))
 
