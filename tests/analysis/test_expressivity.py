@@ -195,5 +195,5 @@ def test_bounds_of_v_are_no_conflicts(tmp_path: Path) -> None:
     assert bounds.space is not None
     bounds = replace(bounds, space=replace(bounds.space, engine=AROUND))
     assert compare_architectures([bounds, whole], rounds=2).problems == 1
-    with pytest.raises(TrifoldError):
+    with pytest.raises(TrifoldError, match="all problems are too large"):
         compare_architectures([bounds], rounds=2)

@@ -15,7 +15,8 @@ from trifold.domains import DOMAINS, domain_text
 from trifold.errors import TrifoldError
 from trifold.expressions import Source
 from trifold.pddl import Problem, StateSpace, expand, load_domain, load_problem
-from trifold.pddl.expansion import AROUND_DETOUR, expand_to_file, expanded_around
+from trifold.pddl.around import MOST_DETOUR
+from trifold.pddl.expansion import expand_to_file, expanded_around
 from trifold.planning import improve, plan_text
 from trifold.planning.policy import Budget
 
@@ -114,7 +115,7 @@ def test_near_the_plan_v_is_mostly_the_optimum_and_only_that_is_sampled(tmp_path
     job = {"domain": (domain, "d"), "problem": (text, "p"), "max_states": len(whole) // 10, "keep": 1000}
     job |= {"plan": (plan_text(plan), "p.plan"), "path": str(tmp_path / "space")}
     listed = []
-    for detour in (0, 2, AROUND_DETOUR, 1000, None):
+    for detour in (0, 2, MOST_DETOUR, 1000, None):
         facts = expand_to_file(job | {"detour": detour}, lambda event: None)
         assert facts["outcome"] == "labelled" and "around a plan" in facts["message"]
         space = StateSpace.load(tmp_path / "space")

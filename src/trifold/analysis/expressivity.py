@@ -143,6 +143,11 @@ def compare_architectures(
     if rounds < 1 or states < 1:
         raise TrifoldError(f"{rounds} rounds of {states} states show nothing", remedy="use positive numbers")
     items = [item for item in labelled if item.space is not None and not item.space.is_bound]  # bounds differ by chance
+    if not items and any(item.space for item in labelled):
+        raise TrifoldError(
+            "all problems are too large: they are labelled around plans, where V may be more than V*",
+            remedy="use smaller problems, or raise max_states (--max-states)",
+        )
     if not items:
         raise TrifoldError(
             f"no problem could be labelled: {count_outcomes(labelled) or 'there is none'}",

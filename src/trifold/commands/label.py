@@ -156,11 +156,12 @@ def _show(total: int, quiet: bool) -> Iterator[Callable[[Labelled], None] | None
             done += 1
             bar.advance(task)
             known = ", known from before" if item.cached else ""
-            counts = f"{item.states:,} states, V* up to {item.max_distance}" if item.space else item.message
-            if item.space and item.space.is_bound:
-                counts = f"{item.states:,} states around a plan, V up to {item.max_distance}"
             if console.is_terminal and item.space:
                 return
+            counts = item.message
+            if item.space:
+                kind, value = ("states around a plan", "V") if item.space.is_bound else ("states", "V*")
+                counts = f"{item.states:,} {kind}, {value} up to {item.max_distance}"
             text = f"[{done}/{total}] {item.path.parent.name}/{item.path.name}: {item.outcome}, {counts}{known}"
             if console.is_terminal:
                 console.print(text)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trifold.pddl.neighbourhood import Neighbourhood
     from trifold.pddl.packed_counts import PackedCounts
     from trifold.pddl.packed_task import PackedTask, PackedWays
-    from trifold.pddl.plan_text import canonical, parse_plan
+    from trifold.pddl.plan_format import canonical, parse_plan, plan_text
     from trifold.pddl.problem import Domain, Problem, State, load_domain, load_problem, read_problem
     from trifold.pddl.problem_description import ProblemDescription
     from trifold.pddl.relaxation import Relaxation
@@ -65,6 +65,7 @@ __all__ = [
     "load_domain",
     "load_problem",
     "parse_plan",
+    "plan_text",
     "problem_files",
     "rank_within_values",
     "read_problem",

@@ -15,13 +15,17 @@ import numpy as np
 from trifold.errors import TrifoldError
 from trifold.expressions import Source
 from trifold.pddl.atoms import Integers
+from trifold.pddl.grounding import Grounding
 from trifold.pddl.neighbourhood import NOT_YET, Neighbourhood
 from trifold.pddl.packed import Found, Words, distances, holds
-from trifold.pddl.plan_text import parse_plan
+from trifold.pddl.plan_format import parse_plan
 from trifold.pddl.problem import Problem
 
 MOST_STATES = 1_000_000
 """States that are expanded around a plan at most: seven seconds, and a gigabyte."""
+
+MOST_DETOUR = 4
+"""The most ``detour`` of what is sampled around a plan: further off V is less often V*."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,11 @@ class Around:
     listed: int
     counts: Integers
     targets: Integers
+
+    @property
+    def grounding(self) -> Grounding:
+        """The problem without variables."""
+        return self.found.grounding
 
     @property
     def met(self) -> int:

@@ -14,10 +14,8 @@ import numpy as np
 from trifold.errors import TrifoldError
 from trifold.expressions import Source
 from trifold.outcomes import Outcome
-from trifold.pddl import packed
+from trifold.pddl import around, packed
 from trifold.pddl.actions import ActionTable, GroundName, parse_action
-from trifold.pddl.around import MOST_STATES as AROUND_STATES
-from trifold.pddl.around import Around, explore
 from trifold.pddl.atoms import AtomTable, Integers
 from trifold.pddl.grounding import Grounding, GroundingError, ground
 from trifold.pddl.problem import Problem, load_domain, load_problem
@@ -26,9 +24,6 @@ from trifold.pddl.state_space import AROUND, StateSpace
 
 CHUNK = 50_000
 """How many states are unpacked at a time."""
-
-AROUND_DETOUR = 4
-"""The most ``detour`` of what is sampled around a plan: further off V is less often V*."""
 
 
 class StateLimitError(TrifoldError):
@@ -84,8 +79,8 @@ def expanded_around(
     """
     loaded = _load(domain, problem)
     try:
-        found = explore(loaded, plan, min(max_states, AROUND_STATES))
-        yield _packed_space(loaded, found.found.grounding, found, found.distances, found.listed, AROUND)
+        found = around.explore(loaded, plan, min(max_states, around.MOST_STATES))
+        yield _packed_space(loaded, found, found.distances, found.listed, AROUND)
     finally:
         loaded.release()
 
@@ -105,13 +100,14 @@ def _expand_packed(problem: Problem, grounding: Grounding, max_states: int) -> t
         raise _state_limit(problem, max_states)
     goals = np.flatnonzero(packed.holds(found.words, *grounding.goal))
     values = packed.distances(found.counts, found.targets, goals)
-    return _packed_space(problem, grounding, found, values, len(values), "packed")
+    return _packed_space(problem, found, values, len(values), "packed")
 
 
 def _packed_space(
-    problem: Problem, grounding: Grounding, found: packed.Found | Around, values: Integers, listed: int, engine: str
+    problem: Problem, found: packed.Found | around.Around, values: Integers, listed: int, engine: str
 ) -> tuple[StateSpace, ListActions]:
     """The space of packed states with these values, the initial one first, and what lists the actions of some."""
+    grounding = found.grounding
     counts, atoms = packed.unpack(found.words)
     met = np.bincount(atoms, minlength=len(grounding.atoms)) > 0
     index = problem.atom_index
@@ -279,7 +275,7 @@ def expand_to_file(job: dict[str, Any], report: Callable[[dict[str, Any]], None]
 
 def _expand_around(job: dict[str, Any], limit: StateLimitError) -> dict[str, Any]:
     """The same around the job's plan, or the limit again where that cannot be done."""
-    detour = AROUND_DETOUR if job["detour"] is None else min(AROUND_DETOUR, job["detour"])
+    detour = around.MOST_DETOUR if job["detour"] is None else min(around.MOST_DETOUR, job["detour"])
     sources = Source(*job["domain"]), Source(*job["problem"])
     try:
         with expanded_around(*sources, Source(*job["plan"]), job["max_states"]) as (space, list_actions):

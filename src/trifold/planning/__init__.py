@@ -1,13 +1,13 @@
 """Acting: policies over a problem and what scores its states, plans and their replay."""
 
 from trifold.outcomes import Outcome
-from trifold.pddl import parse_plan
+from trifold.pddl import parse_plan, plan_text
 from trifold.planning.elimination import eliminate
 from trifold.planning.given import follow_plan
 from trifold.planning.goal_counts import goal_counts
 from trifold.planning.greedy import TIE, choose, follow_strictly, follow_unvisited
 from trifold.planning.improve import improve
-from trifold.planning.plan import Replay, judge, plan_text, read_plan, replay, states_along, write_plan
+from trifold.planning.plan import Replay, judge, read_plan, replay, states_along, write_plan
 from trifold.planning.policies import POLICIES, SEARCHES, find_policy
 from trifold.planning.policy import Budget, Memory, OnStep, Policy, Scores, Step, Task, Trajectory
 from trifold.planning.relaxed_plans import relaxed_plans

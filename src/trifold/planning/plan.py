@@ -1,4 +1,4 @@
-"""Plans: IPC text, written so that no half of it is ever seen, and replayed before it is believed."""
+"""Plans: files of them, written so that no half is ever seen, and replayed before they are believed."""
 
 from __future__ import annotations
 
@@ -8,22 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trifold.files import read_text, write_whole
-from trifold.pddl import canonical, parse_plan
+from trifold.pddl import canonical, parse_plan, plan_text
 from trifold.planning.policy import State, Task
 
 if TYPE_CHECKING:
     from trifold.pddl import Executor
-
-
-def plan_text(actions: Sequence[str]) -> str:
-    """The plan in the format of the planning competitions.
-
-    >>> print(plan_text(["(pick-up a)", "(stack a b)"]), end="")
-    (pick-up a)
-    (stack a b)
-    ; cost = 2 (unit cost)
-    """
-    return "".join(f"{line}\n" for line in [*actions, f"; cost = {len(actions)} (unit cost)"])
 
 
 def write_plan(path: Path, actions: Sequence[str]) -> None:

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from trifold.errors import TrifoldError
+
+
+def plan_text(actions: Sequence[str]) -> str:
+    """The plan in the format of the planning competitions.
+
+    >>> print(plan_text(["(pick-up a)", "(stack a b)"]), end="")
+    (pick-up a)
+    (stack a b)
+    ; cost = 2 (unit cost)
+    """
+    return "".join(f"{line}\n" for line in [*actions, f"; cost = {len(actions)} (unit cost)"])
 
 
 def parse_plan(text: str, *, place: str | None = None) -> list[str]:
