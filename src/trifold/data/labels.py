@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from trifold.errors import TrifoldError
-from trifold.files import open_regular, read_text, sweep, temporary_folder, write_whole
+from trifold.files import open_regular, read_bytes, read_text, sweep, temporary_folder, write_whole
 from trifold.limits import LabelLimits
 from trifold.outcomes import Outcome
 from trifold.pddl import VERSION, Domain, StateSpace, load_domain
@@ -130,7 +130,7 @@ class _Sheet:
     def read(cls, path: Path) -> _Sheet:
         """Read the files of a problem."""
         plan = path.with_suffix(".plan")
-        return cls(path, read_text(path), read_text(plan) if plan.is_file() else None)
+        return cls(path, read_text(path), read_bytes(plan).decode(errors="replace") if plan.is_file() else None)
 
     def look_up(self, domain: Domain, limits: LabelLimits, folder: Path) -> tuple[_Sheet, Labelled | None]:
         """The problem with its entry in the cache, and what that knows; without its plan where that is of no use."""

@@ -76,9 +76,11 @@ def explore(problem: Problem, plan: Source, max_states: int) -> Around:
 
     It raises a GroundingError where the problem is not STRIPS, or too large.
     """
-    rings, actions = Neighbourhood(problem), parse_plan(plan.text, place=plan.name)
+    rings = Neighbourhood(problem)
     try:
-        rings.begin(actions)
+        rings.begin(parse_plan(plan.text))
+    except TrifoldError as error:
+        raise _no_plan(plan, error.message) from None
     except StopIteration:
         raise _no_plan(plan, "an action of it is not applicable") from None
     while rings.count < max_states and rings.grow():
@@ -108,5 +110,5 @@ def _no_plan(plan: Source, why: str) -> TrifoldError:
     return TrifoldError(
         f"this is no plan for the problem beside it: {why}",
         place=plan.name,
-        remedy="remove it, or write a plan there, such as by trifold solve MODEL PROBLEM --output PLAN",
+        remedy=f"remove {plan.name}, or write a plan there, such as by trifold solve MODEL PROBLEM --output PLAN",
     )
